@@ -1,0 +1,1 @@
+"""What git and pre-commit call."""

@@ -1,0 +1,151 @@
+"""The shape an engine fills: an option table, compilers, and what is known of its sessions. No I/O here.
+
+An engine is one module that makes one `Engine` record; `engines/__init__.py` lists them in a literal table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+Version = tuple[int, ...]
+
+Arity = Literal["none", "one", "optional", "many"]
+Role = Literal[
+    "plain",  # passed again on resume, no further meaning
+    "selector",  # names or picks a session: --resume, --continue, --session-id, --last
+    "format",  # output format: ours to choose
+    "prompt",  # carries a message: -p TEXT, --prompt
+    "permission",  # what the agent may do: sandbox, approval, yolo, trust, allowed tools
+    "model",
+    "directory",  # changes the working directory: resolved into the record's cwd, not passed again
+    "no_session",  # leaves no session behind: --ephemeral
+    "config",  # configuration, settings, mcp, add-dir: may widen what the agent does
+    "interactive",  # asks for the terminal form
+    "exit",  # prints something and ends: --help, --version, --list-sessions
+]
+
+
+class Option(NamedTuple):
+    """One launch flag. `since`/`until` are the first version that has it and the first that rejects it.
+
+    `after` is the first version that accepts it after a `resume` subcommand (codex); None is never. `value` "many"
+    is variadic: it eats every following word that is no flag. `widens` marks what a note alone may not ask for.
+    """
+
+    names: tuple[str, ...]
+    value: Arity = "none"
+    role: Role = "plain"
+    since: Version | None = None
+    until: Version | None = None
+    after: Version | None = None
+    widens: bool = False
+    source: str = ""  # the recording, help text or issue that proves the row
+
+
+class Launch(NamedTuple):
+    """All a compiler needs; the same launch always gives the same invocation.
+
+    `session` is the id to resume, or on a start the id we minted (None where the engine mints its own).
+    `message` is None only in the terminal form. `session_cwd` is the directory the session belongs to.
+    """
+
+    binary: str
+    version: Version
+    args: tuple[str, ...]
+    message: str | None
+    session: str | None
+    cwd: str
+    session_cwd: str | None = None
+    interactive: bool = False
+
+
+class Invocation(NamedTuple):
+    """Everything needed to spawn one engine process. `stdin` None is /dev/null (the terminal if interactive).
+
+    `env` are changes to the user's environment; a value of None removes the name.
+    """
+
+    argv: tuple[str, ...]
+    stdin: bytes | None
+    cwd: str
+    env: tuple[tuple[str, str | None], ...] = ()
+
+
+class Located(NamedTuple):
+    """What the engine's own store says of one session. `cwd` is the directory the session belongs to, if told."""
+
+    state: Literal["present", "absent", "unknown"]
+    path: str | None = None
+    cwd: str | None = None
+    detail: str = ""
+
+
+class StoreQuery(NamedTuple):
+    """Where to look: the engine's environment, the working directory (absolute), and the engine's version."""
+
+    env: Mapping[str, str]
+    cwd: str
+    version: Version
+    session: str | None = None
+    since: float = 0.0  # seconds since the epoch: for `created_since`
+
+
+class KnownBad(NamedTuple):
+    """Versions `since` <= v < `until` whose resume by id is broken; `why` is shown to the person."""
+
+    why: str
+    since: Version = ()
+    until: Version | None = None
+
+
+class Engine(NamedTuple):
+    """One engine. Every function is pure, except `locate` and `created_since`, which read the engine's files."""
+
+    name: str
+    field: str
+    binary: str
+    install: str
+    id_pattern: re.Pattern[str]
+    options: tuple[Option, ...]
+    first_resume: Version
+    bad: tuple[KnownBad, ...]
+    # May the terminal form be started and resumed? The text is what docs/engines.md says of it.
+    interactive: Literal["verified", "not verified"]
+    start: Callable[[Launch], Invocation]
+    resume: Callable[[Launch], Invocation]
+    # "The newest session of this directory", where the engine has such a form.
+    continue_: Callable[[Launch], Invocation] | None
+    # Raises UserError when this engine version would not take this message as it stands.
+    check_message: Callable[[Version, str], None]
+    # Does start take a session id that we mint, and what does one look like?
+    mint: Callable[[Version], str | None]
+    # Does resuming give the conversation a new id, by design of this version?
+    forks: Callable[[Version, tuple[str, ...]], bool]
+    # Can a session be resumed from a directory that is not its own? The bool: same git repository.
+    elsewhere: Callable[[Version, bool], bool]
+    locate: Callable[[StoreQuery], Located]
+    # Sessions made for this directory at or after `since`, oldest first.
+    created_since: Callable[[StoreQuery], tuple[str, ...]]
+    # Is a session killed in its first reply resumable? When not, the reason in words.
+    first_reply_lost: Callable[[Version], str | None]
+    # The version text that `--version` prints -> Version; None when it is not this engine's.
+    parse_version: Callable[[str], Version | None]
+    # One line to say before a resume in a directory that is not the session's, or None.
+    elsewhere_note: Callable[[Version], str | None]
+
+
+def parse_version(text: str) -> Version | None:
+    """The first dotted number in a version text: "codex-cli 0.171.0" is (0, 171, 0)."""
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return tuple(int(part) for part in found[0].split(".")) if found else None
+
+
+def dotted(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def within(version: Version, since: Version | None, until: Version | None) -> bool:
+    """Is since <= version < until? None leaves that side open."""
+    return (since is None or version >= since) and (until is None or version < until)

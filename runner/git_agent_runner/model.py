@@ -1,0 +1,124 @@
+"""The vocabulary of the program: records that travel one way from the command line to the summary."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from git_agent_extractors.model import NO_SESSION, Session, Status
+
+Resumed = Literal["yes", "as_new", "forked", "unverified"]
+State = Literal["running", "waiting", "dead", "finished"]
+
+SCHEMA = 1
+
+
+class Record(NamedTuple):
+    """One run, as the index keeps it. Times are ISO 8601 UTC with a trailing Z and milliseconds.
+
+    `run_directory` is relative to the common git directory (`agent/runs/<run id>`), so that a repository that is
+    moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
+    branch. `attempts` counts engine processes, the running one included.
+    """
+
+    handle: str
+    run_id: str
+    run_directory: str
+    agent_name: str
+    session: Session = NO_SESSION
+    launch_args: tuple[str, ...] = ()
+    updated_at: str = ""
+    branch: str | None = None
+    worktree: str = ""
+    cwd: str = ""
+    start_commit: str | None = None
+    status: Status | None = None
+    attempts: int = 0
+    created_at: str = ""
+    host: str = ""
+    engine_version: str = ""
+    parent_session: str | None = None
+    schema: int = SCHEMA
+
+
+class Attempt(NamedTuple):
+    """One engine process of a run: attempt.yaml. It carries all that is needed to rebuild the record.
+
+    `exit_status` is the engine's own, negative for a signal, None while it runs or when it was never spawned
+    (`error` then says why). `pid` and `process_started` (seconds since the epoch) name the engine's process.
+    """
+
+    number: int
+    kind: Literal["start", "resume", "continue", "fresh"]
+    run_id: str
+    agent_name: str
+    branch: str | None
+    worktree: str
+    cwd: str
+    start_commit: str | None
+    argv: tuple[str, ...]
+    launch_args: tuple[str, ...]
+    message: str | None
+    engine_version: str
+    host: str
+    started_at: str
+    created_at: str
+    interactive: bool = False
+    ended_at: str | None = None
+    pid: int | None = None
+    process_started: float | None = None
+    exit_status: int | None = None
+    error: str | None = None
+    status: Status | None = None
+    resumed: Resumed | None = None
+    session: Session = NO_SESSION
+    session_from: str | None = None
+    requested_session: str | None = None
+    reported_session: str | None = None
+    parent_session: str | None = None
+    head_before: str | None = None
+    head_after: str | None = None
+    dirty: bool | None = None
+    survivors: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+
+class Repository(NamedTuple):
+    """Facts of the repository a command runs in, asked of git once. Paths are absolute and real.
+
+    `top` is the work tree's root. `branch` is the short name of the branch checked out here (also when unborn),
+    None when HEAD is detached. `head` is the commit's full object name, None when unborn.
+    """
+
+    top: str
+    git_dir: str
+    common_dir: str
+    branch: str | None
+    head: str | None
+
+
+class Note(NamedTuple):
+    """One line of a git note: a run as another clone may have written it. Hostile until checked."""
+
+    handle: str
+    run_id: str
+    agent_name: str
+    session: Session
+    branch: str | None
+    launch_args: tuple[str, ...]
+    updated_at: str
+    host: str
+    schema: int
+    commit: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012  keys of a newer schema, kept; never mutated
+
+
+class Settings(NamedTuple):
+    """`agent.*` from git config. An origin inside a work tree is refused when read."""
+
+    engine: str | None = None
+    fallback: str | None = None
+    continue_message: str = "Continue from where you left off."
+    default_directory: str | None = None
+    stall_after: float = 300.0
+    binaries: dict[str, str] = {}  # noqa: RUF012  engine -> path; built once, never mutated
+    args: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  engine -> launch args; built once, never mutated
