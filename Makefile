@@ -1,0 +1,51 @@
+# Every target sets up what it needs: `make demo` or `make test` may be the first command on a fresh clone.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+# Two real engines at once are what a small machine carries; unit tests are split by core.
+WORKERS ?= 2
+
+.PHONY: help demo test lint system system-all bench lock clean
+
+help:
+	@echo "make demo        a real start and a real resume, offline, with the history proven"
+	@echo "make test        unit tests and the real engines' newest versions"
+	@echo "make lint        ruff and mypy, as the gate runs them"
+	@echo "make system-all  every real engine version; writes docs/system-matrix.md"
+	@echo "make bench       ratios measured in one run"
+	@echo "make lock        write requirements.lock anew from pyproject.toml"
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "git-agent needs Python 3.11 or later; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/python -m git_agent_fixtures.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+system: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system
+
+system-all: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system --all-versions --matrix docs/system-matrix.md
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+lock: $(READY)
+	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
+	  --no-emit-trusted-host --no-emit-find-links --extra fixtures --extra dev -o requirements.lock pyproject.toml
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
