@@ -1,0 +1,110 @@
+"""What a person reads: fatal and hint lines, the handle summary, plain tables. Escapes are shown, never sent."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+# Everything that a terminal acts on or that turns the reading direction; a newline is shown like the rest.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def shown(text: str) -> str:
+    """`text` on one line with its control characters visible: ESC is ^[, others \\xNN or \\uNNNN."""
+    return _CONTROL.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20 or code == 0x7F:
+        return {9: "\\t", 10: "\\n", 13: "\\r"}.get(code, f"^{chr(code ^ 0x40)}")
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def fatal(message: str, hints: Sequence[str] = ()) -> None:
+    """One `fatal:` line and its `hint:` lines, in git's manner, on stderr."""
+    _lines("fatal", [message])
+    _lines("hint", hints)
+
+
+def warn(message: str, hints: Sequence[str] = ()) -> None:
+    _lines("warning", [message])
+    _lines("hint", hints)
+
+
+def hint(message: str) -> None:
+    _lines("hint", [message])
+
+
+def say(message: str) -> None:
+    """A line of ours among the engine's own output, on stderr."""
+    _lines("git-agent", [message])
+
+
+def _lines(word: str, texts: Iterable[str]) -> None:
+    for text in texts:
+        for line in text.splitlines() or [""]:
+            print(f"{word}: {shown(line)}", file=sys.stderr, flush=True)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on one line of stdout, with its characters readable and its control characters escaped."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    sys.stdout.flush()
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """argv as a person can paste it into a shell."""
+    return " ".join(map(shlex.quote, argv))
+
+
+class Summary(NamedTuple):
+    """The four lines after an attempt."""
+
+    handle: str
+    engine: str
+    session: str
+    branch: str
+    run: str
+    resume: str
+
+
+def print_summary(summary: Summary) -> None:
+    """To stderr: stdout belongs to the engine."""
+    rows = (
+        ("handle", f"{summary.handle}   {summary.engine} · {summary.session}"),
+        ("branch", summary.branch),
+        ("run", summary.run),
+        ("resume", summary.resume),
+    )
+    for name, text in rows:
+        print(f"{name:<9} {shown(text)}", file=sys.stderr, flush=True)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Left-aligned columns, two blanks apart, the last one ragged; widths in terminal cells, not characters."""
+    cells = [list(header), *[[shown(cell) for cell in row] for row in rows]]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
