@@ -116,9 +116,7 @@ def report_bug(error: Exception, arguments: Sequence[str]) -> int:
     handle, path = tempfile.mkstemp(prefix="git-agent-bug-", suffix=".txt")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(head + "".join(traceback.format_exception(error)))
-    fatal(
-        f"a bug in git-agent: {type(error).__name__}", (f"its trace was saved to {path}; please report it",)
-    )
+    fatal(f"a bug in git-agent: {type(error).__name__}", (f"its trace was saved to {path}; please report it",))
     return BUG
 
 

@@ -33,10 +33,7 @@ def engine_args() -> tuple[str, ...]:
 def _split(args: list[str], command: click.Command) -> tuple[list[str], list[str], list[str]]:
     """(our words, the engine's words, the messages replaced by a place holder in ours)."""
     taking = {
-        name
-        for param in command.params
-        if isinstance(param, click.Option) and not param.is_flag
-        for name in param.opts
+        name for param in command.params if isinstance(param, click.Option) and not param.is_flag for name in param.opts
     }
     known = {name for param in command.params for name in param.opts}
     own: list[str] = []
@@ -74,9 +71,7 @@ class Message(NamedTuple):
     source: str
 
 
-def read_message(
-    words: str | None, option: str | None, file: str | None, names: tuple[str, str]
-) -> Message | None:
+def read_message(words: str | None, option: str | None, file: str | None, names: tuple[str, str]) -> Message | None:
     """The one message out of its three ways in; None when none was given. `names` are the options' spellings.
 
     Raises UsageError for two ways at once, and for bytes that are no UTF-8.

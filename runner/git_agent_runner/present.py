@@ -92,9 +92,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [list(header), *[[shown(cell) for cell in row] for row in rows]]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
-        "  ".join(
-            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
+        "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     )
 
@@ -105,6 +103,5 @@ def _width(text: str) -> int:
     import unicodedata
 
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
