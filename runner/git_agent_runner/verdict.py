@@ -1,0 +1,103 @@
+"""Was it really resumed, and did it work? Pure: what was asked, what the engine printed, how its process ended."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from git_agent_extractors.model import NO_SESSION, Session, Status, Transcript
+from git_agent_runner.errors import INTERRUPTED
+from git_agent_runner.model import Resumed
+
+Kind = Literal["start", "resume", "continue", "fresh"]
+
+
+class Asked(NamedTuple):
+    """What the attempt was to do. `session` is the id asked for (resume) or minted (start); `known` is the record's.
+
+    `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
+    `interactive`: the terminal form, which may end without ever printing an id.
+    """
+
+    kind: Kind
+    session: str | None
+    known: Session
+    parent: str | None
+    field: str
+    forks: bool = False
+    interactive: bool = False
+
+
+class Ended(NamedTuple):
+    """How the process ended: its exit status (negative for a signal), and what we did to it."""
+
+    exit_status: int | None
+    timed_out: bool = False
+    interrupted: bool = False
+
+
+class Verdict(NamedTuple):
+    """`session` and `parent` are the record's from now on; `reported` is what the engine printed, if anything."""
+
+    status: Status
+    resumed: Resumed | None
+    session: Session
+    parent: str | None
+    reported: str | None
+
+
+def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
+    """The one place where an attempt's outcome is decided. Exit status alone is never believed."""
+    status = _status(transcript.status, ended)
+    reported = transcript.session.value
+    if asked.kind in ("start", "fresh"):
+        return _judge_new(asked, status, transcript.session)
+    kept = Verdict(status, None, asked.known, asked.parent, reported)
+    if reported is None:
+        return _judge_silent(asked, kept)
+    if reported == asked.session:
+        return kept._replace(resumed="yes")
+    if status in ("session_missing", "no_output"):
+        return kept
+    if asked.forks:
+        return kept._replace(resumed="forked", session=Session(asked.field, reported), parent=asked.session)
+    return kept._replace(resumed="as_new")
+
+
+def _judge_new(asked: Asked, status: Status, printed: Session) -> Verdict:
+    session = printed if printed.value else Session(asked.field, asked.session) if asked.session else NO_SESSION
+    parent = asked.known.value if asked.kind == "fresh" else asked.parent
+    return Verdict(status, None, session, parent, printed.value)
+
+
+def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
+    """No id at all: a finished headless engine always prints one, so its silence is a failure of its own."""
+    if asked.interactive:
+        return kept._replace(resumed="unverified")
+    if kept.status == "completed":
+        return kept._replace(status="no_output", resumed="unverified")
+    return kept._replace(resumed=None if kept.status == "session_missing" else "unverified")
+
+
+def _status(printed: Status, ended: Ended) -> Status:
+    """An engine that finished its turn has finished it, whatever signal came after."""
+    if printed == "completed":
+        return printed
+    if ended.timed_out:
+        return "timed_out"
+    return "interrupted" if ended.interrupted else printed
+
+
+def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> int:
+    """What git-agent exits with: the engine's status if non-zero, 1 when the engine's 0 is not to be believed.
+
+    A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM).
+    """
+    if signal is not None:
+        return 128 + signal
+    if ended.interrupted:
+        return INTERRUPTED
+    if ended.exit_status:
+        return ended.exit_status if ended.exit_status > 0 else 128 - ended.exit_status
+    if verdict.status != "completed" or ended.exit_status is None:
+        return 1
+    return 1 if verdict.resumed == "as_new" and not lenient else 0
