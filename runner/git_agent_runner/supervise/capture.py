@@ -1,0 +1,159 @@
+"""Bytes from an engine to the disk as they arrive, in bounded memory; nothing here knows what they mean."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import selectors
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from git_agent_runner.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from git_agent_extractors.model import Source
+
+CHUNK = 256 * 1024
+# An engine that writes faster than the disk need not wait for each 64 KiB; measured, this doubles the throughput.
+PIPE = 1024 * 1024
+
+
+class Sink:
+    """One file of a run, written without a buffer of ours: after a crash it holds all that had arrived.
+
+    When the disk refuses, the reason is kept in `error` and the rest is let go: our disk must not stop the engine.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.error: str | None = None
+        self._fd = _create(path)
+
+    def write(self, data: memoryview) -> None:
+        """Never raises OSError."""
+        while data and self.error is None:
+            try:
+                data = data[os.write(self._fd, data) :]
+            except OSError as error:
+                self.error = f"cannot write {self.path}: {error.strerror}"
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def _create(path: str) -> int:
+    """Exclusively: an earlier attempt's output is never overwritten, nor is a link followed."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UserError(f"cannot create {path}: {error.strerror}", code="run_directory") from None
+
+
+class Pump:
+    """The event loop of one engine process: every byte passes through one reused buffer.
+
+    `last_output` is the monotonic time of the last byte. `close` closes what was given to `read` and `write`.
+    """
+
+    def __init__(self) -> None:
+        self.last_output = time.monotonic()
+        self._selector = selectors.DefaultSelector()
+        self._buffer = memoryview(bytearray(CHUNK))
+        self._sources: set[int] = set()
+        self._open: set[int] = set()
+
+    @property
+    def reading(self) -> bool:
+        """Is any engine output still open?"""
+        return bool(self._sources)
+
+    def read(self, fd: int, sink: Sink, source: Source, on_chunk: Callable[[Source, bytes], None] | None) -> None:
+        """Take over `fd` and write what comes out of it to `sink`, until its end."""
+        _widen(fd)
+        self._sources.add(fd)
+        self._open.add(fd)
+        self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, sink, source, on_chunk))
+
+    def write(self, fd: int, data: bytes) -> None:
+        """Take over `fd` and feed it as the reader takes it, then close it: that is the reader's end of input."""
+        _widen(fd)
+        os.set_blocking(fd, False)
+        self._open.add(fd)
+        self._selector.register(fd, selectors.EVENT_WRITE, _Feed(self, fd, data))
+
+    def watch(self, fd: int, act: Callable[[], None]) -> None:
+        """Call `act` whenever `fd` is readable; `fd` stays the caller's."""
+        self._selector.register(fd, selectors.EVENT_READ, act)
+
+    def forget(self, fd: int) -> None:
+        self._selector.unregister(fd)
+        self._sources.discard(fd)
+        if fd in self._open:
+            self._open.discard(fd)
+            os.close(fd)
+
+    def step(self, timeout: float) -> bool:
+        """Wait that many seconds for something to happen, and let it. False when nothing did."""
+        ready = self._selector.select(max(timeout, 0.0))
+        for key, _ in ready:
+            if key.fd in self._selector.get_map():  # an earlier one of this batch may have closed it
+                key.data()
+        return bool(ready)
+
+    def drain(self) -> None:
+        """Read what the pipes hold now, and no more: somebody may go on writing for ever."""
+        for _ in range(2 * PIPE // CHUNK):
+            if not self.reading or not self.step(0):
+                return
+
+    def close(self) -> None:
+        for fd in list(self._open):
+            self.forget(fd)
+        self._selector.close()
+
+    def _take(self, fd: int, sink: Sink, source: Source, on_chunk: Callable[[Source, bytes], None] | None) -> None:
+        count = _readv(fd, self._buffer)
+        if not count:
+            self.forget(fd)
+            return
+        self.last_output = time.monotonic()
+        sink.write(self._buffer[:count])
+        if on_chunk:
+            on_chunk(source, bytes(self._buffer[:count]))
+
+
+class _Feed:
+    """What is left to write into one pipe."""
+
+    def __init__(self, pump: Pump, fd: int, data: bytes) -> None:
+        self._pump, self._fd, self._left = pump, fd, memoryview(data)
+
+    def __call__(self) -> None:
+        try:
+            self._left = self._left[os.write(self._fd, self._left) :] if self._left else self._left
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._left = self._left[:0]  # the reader does not want the rest; how it ends says why
+        if not self._left:
+            self._pump.forget(self._fd)
+
+
+def _readv(fd: int, buffer: memoryview) -> int:
+    try:
+        return os.readv(fd, [buffer])
+    except OSError as error:
+        if error.errno == errno.EIO:
+            return 0  # Linux: the last process on a pseudo-terminal is gone
+        raise
+
+
+def _widen(fd: int) -> None:
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
+    except (OSError, AttributeError):
+        return  # no pipe, no permission, or a system without it: the pipe works as it is

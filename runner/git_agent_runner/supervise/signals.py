@@ -1,0 +1,55 @@
+"""Signals to us, as bytes in a pipe that the event loop selects on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Inbox:
+    """The signals that came since they were last taken. `fd` is readable when there is something to collect."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._numbers: list[int] = []
+
+    def collect(self) -> None:
+        """Take in what the pipe holds. SIGCHLD only wakes the loop; whoever cares polls the child."""
+        self._numbers += (number for number in os.read(self.fd, 4096) if number != signal.SIGCHLD)
+
+    def take(self) -> tuple[int, ...]:
+        taken, self._numbers = tuple(self._numbers), []
+        return taken
+
+
+@contextmanager
+def caught(numbers: tuple[int, ...]) -> Iterator[Inbox]:
+    """Collect these signals and SIGCHLD instead of acting on them; afterwards all is as it was.
+
+    A signal that is ignored stays ignored (nohup, a background job of a script), except SIGCHLD: ignored, the
+    kernel would throw the engine's exit status away. Main thread only, as Python's signal handling is.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    old_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    old = {number: signal.signal(number, _only_wake) for number in (signal.SIGCHLD, *wanted)}
+    try:
+        yield Inbox(reader)
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        signal.set_wakeup_fd(old_fd)
+        os.close(reader)
+        os.close(writer)
+
+
+def _only_wake(number: int, frame: object) -> None:
+    """Python writes the signal's number to the wake-up pipe only when a handler is installed."""

@@ -1,0 +1,138 @@
+"""One engine process without a terminal: its message on stdin, its bytes to the run's files, its end watched."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from git_agent_runner.errors import UserError
+from git_agent_runner.supervise import tree
+from git_agent_runner.supervise.capture import Pump, Sink
+from git_agent_runner.supervise.signals import ENDING, caught
+from git_agent_runner.supervise.watch import Limits, Outcome, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from git_agent_extractors.model import Source
+    from git_agent_runner.engines.spec import Invocation
+
+
+class AttemptFiles(NamedTuple):
+    """Absolute paths of the files to create; neither may exist."""
+
+    stdout: str
+    stderr: str
+
+
+class SpawnFailed(UserError):  # noqa: N818  named for what happened, as the callers read it
+    """The operating system would not start the program; nothing ran."""
+
+    def __init__(self, argv: tuple[str, ...], reason: str) -> None:
+        super().__init__(f"cannot start {argv[0]}: {reason}", code="spawn_failed")
+        self.reason = reason
+
+
+def run_headless(
+    invocation: Invocation,
+    env: Mapping[str, str],
+    files: AttemptFiles,
+    *,
+    on_chunk: Callable[[Source, bytes], None] | None = None,
+    on_spawn: Callable[[int, float], None] | None = None,
+    timeout: float | None = None,
+    stall_after: float | None = None,
+    on_stall: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> Outcome:
+    """Run the invocation to its end. Call it from the main thread.
+
+    `env` is the engine's whole environment (`invocation.env` is the caller's to apply). `on_chunk` gets bytes as they
+    come, already on disk; `on_spawn` the pid and its start in seconds since the epoch. `timeout` and `stall_after`
+    are seconds; `on_stall` is told the seconds of silence, once for each silence. `cancel` is asked several times a
+    second. A callback that raises ends the engine's tree. The engine leads a session of its own, so Ctrl-C
+    reaches it only through us, once. Raises SpawnFailed, and UserError when a file cannot be created.
+    """
+    with ExitStack() as stack:
+        sinks = (_sink(stack, files.stdout), _sink(stack, files.stderr))
+        inbox = stack.enter_context(caught(ENDING))
+        process = _spawn(invocation, env)
+        root = tree.root_of(process.pid, env)
+        stack.callback(_never_leave, process, root)
+        pump = Pump()
+        stack.callback(pump.close)
+        _connect(pump, process, invocation.stdin, sinks, on_chunk)
+        if on_spawn:
+            on_spawn(root.pid, root.created)
+        limits = Limits(timeout, stall_after, on_stall, cancel)
+        return Watch(process.poll, root, pump, inbox, limits, sinks).run()
+
+
+def explain(error: OSError | ValueError, argv: tuple[str, ...], cwd: str) -> str:
+    """Why the system refused to start a program, in words a person can act on."""
+    if not isinstance(error, OSError):
+        return "an argument or a variable holds a character that no program can be given"
+    if not os.path.isdir(cwd):
+        return f"there is no directory {cwd}"
+    if error.errno == errno.ENOENT and os.path.exists(argv[0]):
+        return "the program that its first line (#!) names does not exist"
+    if error.errno == errno.E2BIG:
+        return f"the arguments are too long ({sum(len(word.encode(errors='replace')) for word in argv)} bytes)"
+    if error.errno == errno.ENOEXEC:
+        return "it is not a program of this system, and has no first line (#!) that names one"
+    return os.strerror(error.errno or 0)
+
+
+def _sink(stack: ExitStack, path: str) -> Sink:
+    sink = Sink(path)
+    stack.callback(sink.close)
+    return sink
+
+
+def _spawn(invocation: Invocation, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    stdin = subprocess.DEVNULL if invocation.stdin is None else subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            invocation.argv,
+            bufsize=0,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=invocation.cwd,
+            env=dict(env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise SpawnFailed(invocation.argv, explain(error, invocation.argv, invocation.cwd)) from None
+
+
+def _connect(
+    pump: Pump,
+    process: subprocess.Popen[bytes],
+    message: bytes | None,
+    sinks: tuple[Sink, Sink],
+    on_chunk: Callable[[Source, bytes], None] | None,
+) -> None:
+    """Hand the pipes over to the pump, which closes them."""
+    assert process.stdout
+    assert process.stderr
+    pump.read(_detach(process.stdout), sinks[0], "stdout", on_chunk)
+    pump.read(_detach(process.stderr), sinks[1], "stderr", on_chunk)
+    if process.stdin:
+        pump.write(_detach(process.stdin), message or b"")
+
+
+def _detach(stream: IO[bytes]) -> int:
+    fd = os.dup(stream.fileno())
+    stream.close()
+    return fd
+
+
+def _never_leave(process: subprocess.Popen[bytes], root: tree.Root) -> None:
+    """When we fail, the engine must not go on unwatched."""
+    if process.poll() is None:
+        tree.end(root, tree.AT_ONCE)
+        process.poll()
