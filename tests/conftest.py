@@ -1,0 +1,62 @@
+"""No test sees the machine: its home, its git configuration, a repository that pytest was started from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.gitrepo import EPOCH, GitRepo, dates, make
+
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "A. Author",
+    "GIT_AUTHOR_EMAIL": "author@example.invalid",
+    "GIT_COMMITTER_NAME": "C. Committer",
+    "GIT_COMMITTER_EMAIL": "committer@example.invalid",
+}
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of the test's own, empty; git with fixed people, dates, language and no configuration."""
+    home = tmp_path_factory.mktemp("home")
+    for name in os.environ:
+        if name.startswith(("GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    places = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local/share"),
+        "XDG_STATE_HOME": str(home / ".local/state"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_RUNTIME_DIR": str(home / ".run"),
+    }
+    manners = {
+        "TZ": "UTC",
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": "",
+        "GIT_EDITOR": ":",
+        "GIT_SEQUENCE_EDITOR": ":",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": "file",
+    }
+    for name, value in {**places, **manners, **IDENTITY, **dates(EPOCH)}.items():
+        monkeypatch.setenv(name, value)
+    return home
+
+
+@pytest.fixture
+def empty_repo(tmp_path: Path) -> GitRepo:
+    """A repository without a commit; HEAD is the unborn branch `main`."""
+    return make(tmp_path / "repo")
+
+
+@pytest.fixture
+def repo(empty_repo: GitRepo) -> GitRepo:
+    """A repository with two commits, c1 and c2, on `main`."""
+    empty_repo.commit("c1", f="a\n")
+    empty_repo.commit("c2", f="a\nb\n")
+    return empty_repo
