@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from git_agent_extractors.model import Source
 
+    OnChunk = Callable[[Source, bytes], None]
+    # It may use the bytes only until it returns.
+    Keep = Callable[[memoryview], None]
+
 CHUNK = 256 * 1024
 # An engine that writes faster than the disk need not wait for each 64 KiB; measured, this doubles the throughput.
 PIPE = 1024 * 1024
@@ -71,12 +75,12 @@ class Pump:
         """Is any engine output still open?"""
         return bool(self._sources)
 
-    def read(self, fd: int, sink: Sink, source: Source, on_chunk: Callable[[Source, bytes], None] | None) -> None:
-        """Take over `fd` and write what comes out of it to `sink`, until its end."""
+    def read(self, fd: int, keep: Keep, source: Source, on_chunk: OnChunk | None) -> None:
+        """Take over `fd` until its end: what comes out of it is kept first, then shown to `on_chunk`."""
         _widen(fd)
         self._sources.add(fd)
         self._open.add(fd)
-        self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, sink, source, on_chunk))
+        self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, keep, source, on_chunk))
 
     def write(self, fd: int, data: bytes) -> None:
         """Take over `fd` and feed it as the reader takes it, then close it: that is the reader's end of input."""
@@ -115,13 +119,13 @@ class Pump:
             self.forget(fd)
         self._selector.close()
 
-    def _take(self, fd: int, sink: Sink, source: Source, on_chunk: Callable[[Source, bytes], None] | None) -> None:
+    def _take(self, fd: int, keep: Keep, source: Source, on_chunk: OnChunk | None) -> None:
         count = _readv(fd, self._buffer)
         if not count:
             self.forget(fd)
             return
         self.last_output = time.monotonic()
-        sink.write(self._buffer[:count])
+        keep(self._buffer[:count])
         if on_chunk:
             on_chunk(source, bytes(self._buffer[:count]))
 

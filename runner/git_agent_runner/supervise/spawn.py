@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from git_agent_runner.errors import UserError
@@ -17,8 +17,8 @@ from git_agent_runner.supervise.watch import Limits, Outcome, Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from git_agent_extractors.model import Source
     from git_agent_runner.engines.spec import Invocation
+    from git_agent_runner.supervise.capture import Keep, OnChunk
 
 
 class AttemptFiles(NamedTuple):
@@ -41,7 +41,7 @@ def run_headless(
     env: Mapping[str, str],
     files: AttemptFiles,
     *,
-    on_chunk: Callable[[Source, bytes], None] | None = None,
+    on_chunk: OnChunk | None = None,
     on_spawn: Callable[[int, float], None] | None = None,
     timeout: float | None = None,
     stall_after: float | None = None,
@@ -56,19 +56,36 @@ def run_headless(
     second. A callback that raises ends the engine's tree. The engine leads a session of its own, so Ctrl-C
     reaches it only through us, once. Raises SpawnFailed, and UserError when a file cannot be created.
     """
+    with closing(Sink(files.stdout)) as out, closing(Sink(files.stderr)) as err:
+        limits = Limits(timeout, stall_after, on_stall, cancel)
+        outcome = run(invocation, env, out.write, err.write, limits, on_chunk=on_chunk, on_spawn=on_spawn)
+        return outcome._replace(write_error=out.error or err.error)
+
+
+def run(
+    invocation: Invocation,
+    env: Mapping[str, str],
+    keep_stdout: Keep,
+    keep_stderr: Keep,
+    limits: Limits,
+    *,
+    on_chunk: OnChunk | None = None,
+    on_spawn: Callable[[int, float], None] | None = None,
+) -> Outcome:
+    """As `run_headless`, with the bytes going wherever the caller keeps them."""
     with ExitStack() as stack:
-        sinks = (_sink(stack, files.stdout), _sink(stack, files.stderr))
         inbox = stack.enter_context(caught(ENDING))
         process = _spawn(invocation, env)
         root = tree.root_of(process.pid, env)
         stack.callback(_never_leave, process, root)
-        pump = Pump()
-        stack.callback(pump.close)
-        _connect(pump, process, invocation.stdin, sinks, on_chunk)
+        pump = stack.enter_context(closing(Pump()))
+        pump.read(_detach(process.stdout), keep_stdout, "stdout", on_chunk)
+        pump.read(_detach(process.stderr), keep_stderr, "stderr", on_chunk)
+        if invocation.stdin is not None:
+            pump.write(_detach(process.stdin), invocation.stdin)
         if on_spawn:
             on_spawn(root.pid, root.created)
-        limits = Limits(timeout, stall_after, on_stall, cancel)
-        return Watch(process.poll, root, pump, inbox, limits, sinks).run()
+        return Watch(process.poll, root, pump, inbox, limits).run()
 
 
 def explain(error: OSError | ValueError, argv: tuple[str, ...], cwd: str) -> str:
@@ -84,12 +101,6 @@ def explain(error: OSError | ValueError, argv: tuple[str, ...], cwd: str) -> str
     if error.errno == errno.ENOEXEC:
         return "it is not a program of this system, and has no first line (#!) that names one"
     return os.strerror(error.errno or 0)
-
-
-def _sink(stack: ExitStack, path: str) -> Sink:
-    sink = Sink(path)
-    stack.callback(sink.close)
-    return sink
 
 
 def _spawn(invocation: Invocation, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -109,23 +120,9 @@ def _spawn(invocation: Invocation, env: Mapping[str, str]) -> subprocess.Popen[b
         raise SpawnFailed(invocation.argv, explain(error, invocation.argv, invocation.cwd)) from None
 
 
-def _connect(
-    pump: Pump,
-    process: subprocess.Popen[bytes],
-    message: bytes | None,
-    sinks: tuple[Sink, Sink],
-    on_chunk: Callable[[Source, bytes], None] | None,
-) -> None:
-    """Hand the pipes over to the pump, which closes them."""
-    assert process.stdout
-    assert process.stderr
-    pump.read(_detach(process.stdout), sinks[0], "stdout", on_chunk)
-    pump.read(_detach(process.stderr), sinks[1], "stderr", on_chunk)
-    if process.stdin:
-        pump.write(_detach(process.stdin), message or b"")
-
-
-def _detach(stream: IO[bytes]) -> int:
+def _detach(stream: IO[bytes] | None) -> int:
+    """The pump closes what it reads, so the pipe becomes its own."""
+    assert stream is not None
     fd = os.dup(stream.fileno())
     stream.close()
     return fd

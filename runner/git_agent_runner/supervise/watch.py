@@ -11,7 +11,7 @@ from git_agent_runner.supervise import tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from git_agent_runner.supervise.capture import Pump, Sink
+    from git_agent_runner.supervise.capture import Pump
     from git_agent_runner.supervise.signals import Inbox
 
 # A daemon that the engine left behind may hold its output open for ever.
@@ -58,14 +58,12 @@ class Watch:
         pump: Pump,
         inbox: Inbox,
         limits: Limits,
-        sinks: tuple[Sink, ...],
     ) -> None:
         self._poll = poll
         self._root = root
         self._pump = pump
         self._inbox = inbox
         self._limits = limits
-        self._sinks = sinks
         self._began = time.monotonic()
         self._started = time.time()
         self._left_at: float | None = None
@@ -93,7 +91,6 @@ class Watch:
             timed_out=self._timed_out,
             stalled=stalled,
             survivors=ended.survivors if ended else self._left_behind(),
-            write_error=next((sink.error for sink in self._sinks if sink.error), None),
         )
 
     def _over(self) -> bool:
