@@ -60,11 +60,11 @@ class Result(NamedTuple):
 
 
 class GitError(UserError):
-    """A git command that had to succeed did not; the message ends with git's own last line."""
+    """A git command that had to succeed did not; the message ends with git's own reason."""
 
     def __init__(self, words: Sequence[str], result: Result) -> None:
         command = next((word for word in words if not word.startswith("-")), "")
-        super().__init__(f"git {command} failed: {last_line(result)}", code="git_failed")
+        super().__init__(f"git {command} failed: {reason(result)}", code="git_failed")
         self.result = result
 
 
@@ -82,11 +82,14 @@ def own_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in LOCAL_ENV_VARS or name in CONFIG_ENV_VARS}
 
 
-def last_line(result: Result) -> str:
-    """Git's reason in one line: the last line it printed that is not blank, without `fatal: ` or `error: `."""
+def reason(result: Result) -> str:
+    """Git's reason in one line: the line that `fatal:` or `error:` begins, else the last one it printed."""
     lines = [line.strip() for line in result.err.split("\n") if line.strip()]
-    text = lines[-1] if lines else f"exit status {result.status}"
-    return text.removeprefix("fatal: ").removeprefix("error: ")
+    for prefix in ("fatal: ", "error: "):
+        for line in lines:
+            if line.startswith(prefix):
+                return line.removeprefix(prefix)
+    return lines[-1] if lines else f"exit status {result.status}"
 
 
 def run(

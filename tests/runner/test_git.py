@@ -184,7 +184,7 @@ def test_git_dir_and_work_tree_of_the_caller_are_honoured(
     assert git.discover(str(tmp_path), os.environ).top == str(repo.path)
 
 
-def test_failure_carries_gits_last_line(repo: GitRepo) -> None:
+def test_failure_carries_gits_reason(repo: GitRepo) -> None:
     with pytest.raises(git.GitError) as caught:
         git.in_repo(repo.facts(), "cat-file", "-p", "0" * 40)
     assert caught.value.message == f"git cat-file failed: Not a valid object name {'0' * 40}"

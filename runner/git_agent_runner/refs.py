@@ -1,0 +1,177 @@
+"""What git knows of branches, work trees and commits: questions, one git process each, and nothing written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from git_agent_runner.git import HEADS, in_repo, run, short_name
+from git_agent_runner.model import Repository
+
+ORIGIN = "refs/remotes/origin/"
+CREATED = "branch: Created from "
+
+
+class Branches(NamedTuple):
+    """Local branches, short name -> tip, and the branch that others start from.
+
+    `default` is a short name, None when nothing tells; `bases` are the commits that its local and remote sides name.
+    """
+
+    heads: dict[str, str]
+    default: str | None
+    bases: tuple[str, ...]
+
+
+class Worktree(NamedTuple):
+    """A work tree whose directory exists. `branch` is checked out there, or is being rebased or bisected there."""
+
+    path: str
+    branch: str | None
+
+
+class Summary(NamedTuple):
+    """A commit for a person: full name, first line, author's name, author time in seconds since the epoch."""
+
+    oid: str
+    subject: str
+    author: str
+    when: int
+
+
+def branches(repo: Repository, init_default: str | None) -> Branches:
+    """All local branches. `init_default` is the configured init.defaultBranch."""
+    form = "--format=%(refname) %(objectname) %(symref)"
+    out = in_repo(repo, "for-each-ref", form, "refs/heads/", f"{ORIGIN}HEAD").out
+    heads, origin = {}, ("", "")
+    for line in out.split("\n")[:-1]:
+        ref, oid, target = line.split(" ")
+        if name := short_name(ref):
+            heads[name] = oid
+        else:
+            origin = (target, oid)
+    return _with_default(heads, origin, init_default)
+
+
+def _with_default(heads: dict[str, str], origin: tuple[str, str], init_default: str | None) -> Branches:
+    target, oid = origin
+    if target.startswith(ORIGIN):
+        default = target.removeprefix(ORIGIN)
+        local = (heads[default],) if default in heads else ()
+        return Branches(heads, default, (*local, oid))
+    for name in (init_default, "main", "master"):
+        if name in heads:
+            return Branches(heads, name, (heads[name],))
+    return Branches(heads, None, ())
+
+
+def worktrees(repo: Repository) -> list[Worktree]:
+    """The main work tree, if there is one, and the linked ones."""
+    out = in_repo(repo, "worktree", "list", "--porcelain", "-z").out
+    found = []
+    for number, block in enumerate(out.split("\0\0")[:-1]):
+        facts = dict(line.partition(" ")[::2] for line in block.split("\0"))
+        # Git takes the git directory of a submodule, or a separate one, for the path of its main work tree.
+        own = number == 0 and repo.git_dir == repo.common_dir
+        path = repo.top if own else facts["worktree"]
+        if "bare" in facts or not os.path.isdir(path):
+            continue
+        found.append(Worktree(path, short_name(facts.get("branch", "")) or _busy_in(repo, path)))
+    return found
+
+
+def _busy_in(repo: Repository, path: str) -> str | None:
+    if path == repo.top:
+        return busy_branch(repo.git_dir)
+    answer = run(("rev-parse", "--absolute-git-dir"), cwd=path, check=False)
+    return busy_branch(answer.out.rstrip("\n")) if answer.status == 0 else None
+
+
+def busy_branch(git_dir: str) -> str | None:
+    """The branch that a work tree with a detached HEAD is rebasing or bisecting.
+
+    Git tells it only in translated prose, so its own state files are read; they are no ref storage.
+    """
+    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+        if branch := short_name(_first_line(f"{git_dir}/{name}")):
+            return branch
+    start = _first_line(f"{git_dir}/BISECT_START")  # a branch's short name, or a commit
+    return start if start and not _is_oid(start) else None
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline().rstrip("\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _is_oid(text: str) -> bool:
+    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+
+
+def commit_of(repo: Repository, revision: str) -> str | None:
+    """The full name of the commit a person's revision means, None if there is no such commit."""
+    words = ("rev-parse", "-q", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    return in_repo(repo, *words, check=False).out.rstrip("\n") or None
+
+
+def is_ancestor(repo: Repository, ancestor: str, tip: str) -> bool:
+    """Is this commit the tip or behind it? False too for a commit that is gone (status 128)."""
+    return in_repo(repo, "merge-base", "--is-ancestor", ancestor, tip, check=False).status == 0
+
+
+def history(repo: Repository, tip: str, without: Iterable[str] = (), limit: int | None = None) -> list[str]:
+    """Commits reachable from `tip` and not from `without`, newest first; all of them, or the first `limit`."""
+    count = () if limit is None else (f"--max-count={limit}",)
+    done = in_repo(repo, "rev-list", *count, "--end-of-options", tip, *(f"^{base}" for base in without), check=False)
+    return done.out.split("\n")[:-1]
+
+
+def birth(repo: Repository, branch: str, remotes: Iterable[str]) -> int | None:
+    """When this branch was made here, in seconds since the epoch.
+
+    None when its reflog no longer tells, when a clone or fetch made it, or when it was made from a remote branch:
+    then it is older than this clone. `git branch -m` and `-c` take the reflog along, first entry included.
+    """
+    words = ("log", "-g", "--no-show-signature", "--format=%gd %gs", "--date=unix", HEADS + branch, "--")
+    entries = in_repo(repo, *words, check=False).out.split("\n")[:-1]
+    when, _, what = entries[-1].rpartition("@{")[2].partition("} ") if entries else ("", "", "")
+    source = what.removeprefix(CREATED)
+    if source == what or source.startswith(("refs/remotes/", *(f"{remote}/" for remote in remotes))):
+        return None
+    return int(when)
+
+
+def dirty(repo: Repository) -> bool:
+    """Does this work tree hold changes or untracked files? Asked without taking the index lock."""
+    env = {"GIT_OPTIONAL_LOCKS": "0"}
+    return bool(run(("status", "--porcelain", "-z"), git_dir=repo.git_dir, cwd=repo.top, env=env).out)
+
+
+def commit_summary(repo: Repository, oid: str) -> Summary | None:
+    """A commit for a person, by its full name; None if it is gone. GitPython reads it where it can."""
+    if not _is_oid(oid):
+        return None
+    if len(oid) == 64:  # GitPython 3.2.1 knows names of 20 bytes only: `head.commit` fails in sha256 repositories
+        return _summary_from_git(repo, oid)
+    import git
+
+    with git.Repo(repo.top) as handle:
+        handle.git.update_environment(GIT_DIR=repo.git_dir)
+        try:
+            commit = handle.commit(oid)
+            return Summary(commit.hexsha, str(commit.summary), str(commit.author.name), commit.authored_date)
+        except ValueError:  # BadName is one too
+            return None
+
+
+def _summary_from_git(repo: Repository, oid: str) -> Summary | None:
+    words = ("show", "-s", "--no-show-signature", "--format=%H%x00%s%x00%an%x00%at", "--end-of-options", oid)
+    done = in_repo(repo, *words, check=False)
+    if done.status:
+        return None
+    name, subject, author, when = done.out.rstrip("\n").split("\0")
+    return Summary(name, subject, author, int(when))

@@ -1,0 +1,191 @@
+"""Branches, work trees and commits as real git tells them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_agent_runner import refs
+from support.gitrepo import EPOCH, GitRepo, dates, make
+
+LATER = EPOCH + 1000
+HOSTILE = ["--output=pwn", "a.b/c", "ü/ñ", "x'\"$(pwn)", "HEAD"]
+
+
+def test_branches_with_their_tips(repo: GitRepo) -> None:
+    for name in HOSTILE:
+        repo.git("update-ref", f"refs/heads/{name}", "HEAD~1")
+    found = refs.branches(repo.facts(), None)
+    parent = repo.git("rev-parse", "main~1")
+    assert found.heads == {"main": repo.git("rev-parse", "main"), **dict.fromkeys(HOSTILE, parent)}
+
+
+@pytest.mark.parametrize(
+    ("names", "configured", "expected"),
+    [
+        pytest.param(["trunk", "master"], "trunk", "trunk", id="init.defaultBranch first"),
+        pytest.param(["master", "topic"], "trunk", "master", id="a configured branch that does not exist"),
+        pytest.param(["master", "main"], None, "main", id="main before master"),
+        pytest.param(["topic"], None, None, id="nothing tells"),
+    ],
+)
+def test_default_branch(repo: GitRepo, names: list[str], configured: str | None, expected: str | None) -> None:
+    repo.git("checkout", "-q", "--detach")
+    repo.git("branch", "-q", "-D", "main")
+    for name in names:
+        repo.git("branch", name)
+    found = refs.branches(repo.facts(), configured)
+    assert found.default == expected
+    assert found.bases == ((repo.head(),) if expected else ())
+
+
+def test_default_branch_of_a_clone_is_its_remotes(repo: GitRepo, tmp_path: Path) -> None:
+    repo.git("branch", "-q", "-m", "trunk")
+    clone = repo.clone(tmp_path / "clone")
+    clone.commit("local")
+    found = refs.branches(clone.facts(), "main")
+    assert (found.default, found.bases) == ("trunk", (clone.head(), repo.head()))
+
+
+def test_worktrees_skip_bare_and_vanished_ones(repo: GitRepo, tmp_path: Path) -> None:
+    bare = repo.clone(tmp_path / "b.git", "--bare")
+    kept = bare.worktree(tmp_path / "a\nb", "main")
+    gone = bare.worktree(tmp_path / "gone", "side")
+    gone.path.rename(tmp_path / "moved")
+    assert refs.worktrees(kept.facts()) == [refs.Worktree(str(kept.path), "main")]
+
+
+def test_worktree_of_a_submodule_is_where_it_is(repo: GitRepo, tmp_path: Path) -> None:
+    inner = make(tmp_path / "inner")
+    inner.commit("i")
+    repo.git("submodule", "--quiet", "add", str(inner.path), "sub")
+    sub = GitRepo(repo.path / "sub")
+    assert refs.worktrees(sub.facts()) == [refs.Worktree(str(sub.path), "main")]
+
+
+def stop_in_rebase(repo: GitRepo, *words: str) -> None:
+    """`topic` stands in the middle of a rebase onto main."""
+    repo.switch_new("topic", "HEAD~1")
+    repo.commit("t1", g="1\n")
+    repo.commit("t2", g="2\n")
+    repo.git("rebase", "-q", "-i", *words, "main", env={"GIT_SEQUENCE_EDITOR": "sed -i 1s/pick/edit/"})
+
+
+def test_branch_being_rebased_here_and_elsewhere(repo: GitRepo, tmp_path: Path) -> None:
+    stop_in_rebase(repo)
+    facts = repo.facts()
+    assert facts.branch is None
+    assert refs.busy_branch(facts.git_dir) == "topic"
+    linked = repo.worktree(tmp_path / "linked", "side")
+    expected = [refs.Worktree(str(repo.path), "topic"), refs.Worktree(str(linked.path), "side")]
+    assert refs.worktrees(linked.facts()) == expected
+
+
+def test_branch_being_rebased_by_the_apply_backend(repo: GitRepo) -> None:
+    repo.switch_new("topic", "HEAD~1")
+    repo.commit("conflict", f="x\n")
+    with pytest.raises(AssertionError, match="Failed to merge"):
+        repo.git("rebase", "--apply", "main")
+    assert refs.busy_branch(repo.facts().git_dir) == "topic"
+
+
+@pytest.mark.parametrize(("start", "expected"), [("main", "main"), ("main^0", None)])
+def test_branch_being_bisected(repo: GitRepo, start: str, expected: str | None) -> None:
+    repo.commit("c3")
+    repo.git("checkout", "-q", start)
+    repo.git("bisect", "start", "HEAD", "HEAD~2")
+    facts = repo.facts()
+    assert facts.branch is None
+    assert refs.busy_branch(facts.git_dir) == expected
+
+
+def test_nothing_in_progress(repo: GitRepo) -> None:
+    assert refs.busy_branch(repo.facts().git_dir) is None
+
+
+@pytest.mark.parametrize(
+    ("revision", "parent"),
+    [
+        pytest.param("main", "main", id="branch"),
+        pytest.param("HEAD~1", "main~1", id="parent"),
+        pytest.param("v1", "main~1", id="annotated tag is peeled"),
+        pytest.param("nope", None, id="unknown"),
+        pytest.param("HEAD:f", None, id="blob"),
+        pytest.param("--output=pwn", None, id="looks like an option"),
+    ],
+)
+def test_commit_of(repo: GitRepo, revision: str, parent: str | None) -> None:
+    repo.git("tag", "-a", "-m", "v1", "v1", "HEAD~1")
+    assert refs.commit_of(repo.facts(), revision) == (parent and repo.git("rev-parse", parent))
+
+
+def test_ancestors(repo: GitRepo) -> None:
+    facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
+    head = repo.head()
+    assert refs.is_ancestor(facts, parent, head)
+    assert refs.is_ancestor(facts, head, head)
+    assert not refs.is_ancestor(facts, head, parent)
+    assert not refs.is_ancestor(facts, "1" * 40, head)
+
+
+def test_history_leaves_out_the_base_and_stops_at_the_limit(repo: GitRepo) -> None:
+    base = repo.head()
+    repo.switch_new("topic")
+    first, second = repo.commit("t1", EPOCH + 1), repo.commit("t2", EPOCH + 2)
+    facts = repo.facts()
+    assert refs.history(facts, second, (base,)) == [second, first]
+    assert refs.history(facts, second, (base,), limit=1) == [second]
+    assert refs.history(facts, second, (second,)) == []
+
+
+@pytest.mark.parametrize(
+    ("commands", "expected"),
+    [
+        pytest.param(["branch x"], LATER, id="git branch"),
+        pytest.param(["checkout -q -b x"], LATER, id="git checkout -b"),
+        pytest.param(["switch -q -c x v1"], LATER, id="git switch -c from a tag"),
+        pytest.param(["worktree add -q -b x ../wt"], LATER, id="git worktree add -b"),
+        pytest.param(["branch old", "branch -m old x"], LATER, id="renamed: born under its old name"),
+        pytest.param(["branch old", "branch -c old x"], LATER, id="copied: born as the original"),
+        pytest.param(["switch -q topic", "branch -m x"], None, id="made from a remote branch by its name"),
+        pytest.param(["branch x origin/topic"], None, id="made from a remote branch"),
+        pytest.param(["branch -q -m main x"], None, id="made by the clone"),
+        pytest.param(["fetch -q origin topic:x"], None, id="made by a fetch"),
+        pytest.param(["update-ref refs/heads/x HEAD"], None, id="no entry says how"),
+        pytest.param(["checkout -q --orphan x", "commit -q --allow-empty -m o"], None, id="orphan: its first commit"),
+        pytest.param(["branch x", "reflog expire --expire=all refs/heads/x"], None, id="expired"),
+        pytest.param([], None, id="no such branch"),
+    ],
+)
+def test_birth(repo: GitRepo, tmp_path: Path, commands: list[str], expected: int | None) -> None:
+    repo.git("branch", "topic")
+    clone = repo.clone(tmp_path / "clone")
+    clone.git("tag", "v1")
+    for command in commands:
+        clone.git(*command.split(), env=dates(LATER))
+    assert refs.birth(clone.facts(), "x", ["origin"]) == expected
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_birth_of_a_branch_with_a_hostile_name(repo: GitRepo, name: str) -> None:
+    repo.git("update-ref", "--create-reflog", "-m", "branch: Created from main", f"refs/heads/{name}", "HEAD")
+    assert refs.birth(repo.facts(), name, []) == EPOCH
+
+
+def test_dirty(repo: GitRepo) -> None:
+    facts = repo.facts()
+    assert not refs.dirty(facts)
+    (repo.path / "new").write_text("")
+    assert refs.dirty(facts)
+
+
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_commit_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    repo = make(tmp_path / "r", f"--object-format={form}")
+    oid = repo.commit("Add ü\n\nbody")
+    facts = repo.facts()
+    monkeypatch.setenv("GIT_DIR", str(make(tmp_path / "other").path / ".git"))
+    assert refs.commit_summary(facts, oid) == refs.Summary(oid, "Add ü", "A. Author", EPOCH)
+    assert refs.commit_summary(facts, "1" * len(oid)) is None
+    assert refs.commit_summary(facts, "--output=pwn") is None
