@@ -1,0 +1,193 @@
+"""`agent.*` and the rest of git's configuration, read once, with the file each value comes from.
+
+Nothing tracked in the repository may choose a binary, an argument or a policy: a value of `agent.*` that comes from a
+file inside a work tree (`include.path = ../.gitconfig`) is refused, whatever it says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import in_repo
+from git_agent_runner.model import Repository, Settings
+from git_agent_runner.refs import worktrees
+
+FALLBACKS = ("fail", "continue", "fresh", "picker")
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class Entry(NamedTuple):
+    """One value of git's configuration. Section and variable of `key` are lower case, as git lists them.
+
+    `scope` is system, global, local, worktree or command; `file` is an absolute path, empty on the command line.
+    `value` is None for a key without `=`.
+    """
+
+    scope: str
+    file: str
+    key: str
+    value: str | None
+
+
+class Config(NamedTuple):
+    """Everything that `git config --list` says here, in git's order: of equal keys the last one counts."""
+
+    entries: tuple[Entry, ...]
+
+    def all(self, key: str) -> tuple[str, ...]:
+        return tuple(entry.value for entry in self.entries if entry.key == key and entry.value is not None)
+
+    def last(self, key: str) -> str | None:
+        return next(reversed(self.all(key)), None)
+
+    def subsections(self, section: str, variable: str) -> tuple[str, ...]:
+        """The names between: `remote`, `url` gives the names of all remotes."""
+        head, tail = f"{section}.", f".{variable}"
+        keys = (entry.key for entry in self.entries if entry.key.startswith(head) and entry.key.endswith(tail))
+        return tuple(dict.fromkeys(key[len(head) : -len(tail)] for key in keys if len(key) > len(head + tail)))
+
+
+def read(repo: Repository) -> Config:
+    """One git process."""
+    words = in_repo(repo, "config", "--list", "-z", "--show-scope", "--show-origin").out.split("\0")[:-1]
+    triples = zip(words[::3], words[1::3], words[2::3], strict=True)
+    return Config(tuple(_entry(repo, *triple) for triple in triples))
+
+
+def _entry(repo: Repository, scope: str, origin: str, text: str) -> Entry:
+    kind, _, path = origin.partition(":")
+    key, equals, value = text.partition("\n")
+    file = os.path.join(repo.common_dir, path) if kind == "file" else ""
+    return Entry(scope, file, key, value if equals else None)
+
+
+def load(repo: Repository, environ: Mapping[str, str]) -> tuple[Settings, Config]:
+    """The person's settings, and all of git's configuration for the others who need some of it.
+
+    Raises UserError `untrusted_setting` for a value from inside a work tree, `invalid_setting` for a bad one.
+    """
+    config = read(repo)
+    ours = [entry for entry in config.entries if entry.key.startswith("agent.")]
+    _refuse_tracked(repo, ours, environ)
+    settings = Settings()
+    for entry in ours:
+        settings = _with_entry(settings, entry, repo, environ)
+    return settings, config
+
+
+def _with_entry(settings: Settings, entry: Entry, repo: Repository, environ: Mapping[str, str]) -> Settings:
+    _, _, rest = entry.key.partition(".")
+    engine, _, variable = rest.rpartition(".")
+    if engine and variable == "binary":
+        path = _expanded(_checked(entry, f"agent.{engine}.binary", bool, "the path of a program"), environ)
+        return settings._replace(binaries={**settings.binaries, engine: path})
+    if engine and variable == "args":
+        words = (*settings.args.get(engine, ()), *_words(entry, f"agent.{engine}.args"))
+        return settings._replace(args={**settings.args, engine: words})
+    reader = _READERS.get(rest)
+    return reader(settings, entry, repo, environ) if reader else settings
+
+
+def _engine(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    valid = re.compile(r"[a-z][a-z0-9-]*").fullmatch
+    return settings._replace(engine=_checked(entry, "agent.engine", valid, "the name of an engine"))
+
+
+def _fallback(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    expected = f"one of {', '.join(FALLBACKS)}"
+    return settings._replace(fallback=_checked(entry, "agent.fallback", FALLBACKS.__contains__, expected))
+
+
+def _continue_message(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    text = _checked(entry, "agent.continueMessage", str.strip, "a message that is not blank")
+    return settings._replace(continue_message=text)
+
+
+def _directory(settings: Settings, entry: Entry, repo: Repository, environ: Mapping[str, str]) -> Settings:
+    path = _expanded(_checked(entry, "agent.defaultDirectory", bool, "a directory"), environ)
+    return settings._replace(default_directory=os.path.join(repo.top, path))
+
+
+def _stall_after(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    expected = "a positive number of seconds, or 90s, 5m, 1h"
+    text = _checked(entry, "agent.stallAfter", lambda value: _seconds(value) > 0, expected)
+    return settings._replace(stall_after=_seconds(text))
+
+
+_READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], Settings]] = {
+    "engine": _engine,
+    "fallback": _fallback,
+    "continuemessage": _continue_message,
+    "defaultdirectory": _directory,
+    "stallafter": _stall_after,
+}
+
+
+def _checked(entry: Entry, name: str, valid: Callable[[str], object], expected: str) -> str:
+    if entry.value is None or not valid(entry.value):
+        place = f"'{entry.file}'" if entry.file else "the command line"
+        raise UserError(f"Invalid {name} in {place}; expected {expected}", code="invalid_setting")
+    return entry.value
+
+
+def _seconds(text: str) -> float:
+    """Zero for what is no duration."""
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]+)?) ?([smh]?)", text)
+    return float(found[1]) * UNITS[found[2]] if found else 0.0
+
+
+def _words(entry: Entry, name: str) -> list[str]:
+    import shlex
+
+    def splits(text: str) -> bool:
+        try:
+            return shlex.split(text) is not None
+        except ValueError:
+            return False
+
+    return shlex.split(_checked(entry, name, splits, "words quoted as in a shell"))
+
+
+def _expanded(path: str, environ: Mapping[str, str]) -> str:
+    """A leading `~/` is the person's home, as in git's own path settings. Variables are not looked at."""
+    home = environ.get("HOME")
+    return os.path.join(home, path[2:]) if home and path.startswith("~/") else path
+
+
+def _refuse_tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str]) -> None:
+    """The usual files cost nothing; git is asked for its work trees only when another file is included."""
+    usual = {"", *_usual_files(repo, environ)}
+    unusual = [entry for entry in entries if entry.file not in usual and entry.scope != "system"]
+    if not unusual:
+        return
+    tops = [worktree.path for worktree in worktrees(repo)]
+    for entry in unusual:
+        if any(_inside_work_tree(repo, entry.file, top) for top in tops):
+            raise UserError(
+                f"{entry.key} comes from '{entry.file}', a file inside a work tree",
+                code="untrusted_setting",
+                hints=(f"set it yourself: git config {entry.key} <value>", "and take it out of that file"),
+            )
+
+
+def _usual_files(repo: Repository, environ: Mapping[str, str]) -> list[str]:
+    home = environ.get("HOME", "")
+    xdg = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    named = environ.get("GIT_CONFIG_GLOBAL", "")
+    own = [f"{repo.common_dir}/config", f"{repo.common_dir}/config.worktree", f"{repo.git_dir}/config.worktree"]
+    return [*own, named, os.path.join(home, ".gitconfig"), os.path.join(xdg, "git/config")]
+
+
+def _inside_work_tree(repo: Repository, file: str, top: str) -> bool:
+    """`.git/` lies in the work tree too and is no part of it; a work tree may lie in a bare repository's directory."""
+    ways = (os.path.realpath(file), os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)))
+    dirs = [path for path in (repo.common_dir, repo.git_dir) if _inside(path, top)]
+    return any(_inside(way, top) and not any(_inside(way, path) for path in dirs) for way in ways)
+
+
+def _inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
