@@ -25,7 +25,7 @@ POLL = 0.05
 # not on SIGTERM (codex/0.171.0). Whoever sends SIGTERM or SIGHUP to us often follows with SIGKILL: be quick then.
 Ladder = tuple[tuple[signal.Signals, float], ...]
 PATIENT: Ladder = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 2.0))
-PROMPT: Ladder = ((signal.SIGINT, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 1.0))
+PROMPT: Ladder = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 AT_ONCE: Ladder = ((signal.SIGKILL, 2.0),)
 
 

@@ -1,0 +1,124 @@
+"""Signals to a supervisor: the engine hears Ctrl-C once, its whole tree ends, our handlers are put back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from git_agent_runner.supervise.signals import ENDING, caught
+
+DRIVE = Path(__file__).parents[1] / "support" / "drive.py"
+ROOT = Path(__file__).parents[2]
+IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", "tests"))
+
+
+def drive(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """A supervisor whose engine has printed its first line."""
+    argv = [sys.executable, str(DRIVE), str(folder), *words]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
+    wait_for(lambda: b"\n" in read(folder))
+    return process
+
+
+def wait_for(holds: Any) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def read(folder: Path) -> bytes:
+    path = folder / "stdout"
+    return path.read_bytes() if path.exists() else b""
+
+
+def pid(folder: Path) -> int:
+    return int(read(folder).split()[1])
+
+
+def finish(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    out, _ = process.communicate(timeout=30)
+    outcome: dict[str, Any] = json.loads(out)
+    return outcome
+
+
+def gone(number: int) -> bool:
+    try:
+        return psutil.Process(number).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_ctrl_c_reaches_the_engine_once(tmp_path: Path) -> None:
+    process = drive(tmp_path, "deaf", "SIGINT")
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: b"SIGINT" in read(tmp_path))
+    process.send_signal(signal.SIGINT)  # the second asks to end it
+    outcome = finish(process)
+    assert read(tmp_path).count(b"SIGINT") == 1
+    assert (outcome["exit_status"], outcome["signals"]) == (-signal.SIGTERM, ["SIGINT", "SIGTERM"])
+    assert (outcome["received"], outcome["interrupted"]) == (signal.SIGINT, True)
+
+
+def test_an_engine_that_obeys_is_not_hit_again(tmp_path: Path) -> None:
+    process = drive(tmp_path, "hang", "0")
+    process.send_signal(signal.SIGINT)
+    outcome = finish(process)
+    assert (outcome["exit_status"], outcome["signals"]) == (0, ["SIGINT"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_ended_ends_the_engine(tmp_path: Path, number: signal.Signals) -> None:
+    process = drive(tmp_path, "hang", "0")
+    process.send_signal(number)
+    outcome = finish(process)
+    assert (outcome["received"], outcome["survivors"]) == (number, [])
+    assert gone(pid(tmp_path))
+
+
+@pytest.mark.parametrize("start", [pytest.param("launcher", id="launcher waits"), pytest.param("shim", id="shim left")])
+def test_the_real_engine_ends_though_the_direct_child_is_gone(tmp_path: Path, start: str) -> None:
+    """D11, pitfalls 14 and 13: in a session of its own and deaf to everything but SIGKILL."""
+    process = drive(tmp_path, "launcher", start, "deaf", "SIGINT", "SIGTERM")
+    process.send_signal(signal.SIGTERM)
+    outcome = finish(process)
+    assert outcome["signals"][-1] == "SIGKILL"
+    assert gone(pid(tmp_path))
+
+
+def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
+    """nohup, and a script's background job."""
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with caught(ENDING):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGINT) is not old
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+def test_handlers_are_put_back() -> None:
+    before = [signal.getsignal(number) for number in (*ENDING, signal.SIGCHLD)]
+    with caught(ENDING) as inbox:
+        os.kill(os.getpid(), signal.SIGTERM)
+        inbox.collect()
+        assert inbox.take() == (signal.SIGTERM,)
+        assert inbox.take() == ()
+    assert [signal.getsignal(number) for number in (*ENDING, signal.SIGCHLD)] == before
+
+
+def test_an_ignored_sigchld_does_not_lose_the_exit_status(tmp_path: Path) -> None:
+    code = "import signal,sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); sys.argv[1:1] = []\n"
+    code += "from support.drive import main; main(*sys.argv[1:])"
+    argv = [sys.executable, "-c", code, str(tmp_path), "half_closed", "0"]
+    ran = subprocess.run(argv, capture_output=True, check=True, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
+    assert json.loads(ran.stdout)["exit_status"] == 7

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""A stand-in for an engine, named by the link it is called through: codex, claude, gemini, opencode, iflow.
+
+It appends one JSON line to $FAKE_LOG (engine, argv, cwd, stdin, stdin_kind, env), prints a short transcript as the
+newest recorded version of that engine does, and exits with $FAKE_EXIT. $FAKE_ID is the session it reports, else the
+one that its arguments ask for, else one of its own. $FAKE_CMD runs in a shell after the session was printed;
+$FAKE_OUT is a file printed instead of the transcript. `--version` prints $FAKE_VERSION, `--help` $FAKE_HELP.
+`env` holds GIT_* and PWD, and what $FAKE_ENV names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import stat
+import subprocess
+import sys
+
+VERSIONS = {
+    "codex": "codex-cli {}",
+    "claude": "{} (Claude Code)",
+    "gemini": "{}",
+    "opencode": "{}",
+    "iflow": "{}",
+}
+NEWEST = {
+    "codex": "0.171.0",
+    "claude": "2.1.332",
+    "gemini": "0.61.0",
+    "opencode": "1.18.33",
+    "iflow": "0.5.19",
+}
+IDS = {
+    "codex": "01a21f23-5ab8-7ef1-9437-807dbdda8fbf",
+    "claude": "8fe03d74-77e1-4cea-9127-7d706ad98311",
+    "gemini": "caf7a365-1113-40be-9292-60c7f4874ac7",
+    "opencode": "ses_de0d732d2ffeZz8jXsLhQ5769v",
+    "iflow": "session-c0ffee00-dddd-4aaa-9bbb-0123456789ab",
+}
+# The word or flag before the session that is asked for.
+SELECTORS = {
+    "codex": r"resume",
+    "claude": r"--resume|-r|--session-id",
+    "gemini": r"--resume|-r|--session-id",
+    "opencode": r"--session|-s",
+    "iflow": r"--resume|-r",
+}
+NOT_VALUES = re.compile(r"-|$")
+
+
+def main() -> int:
+    engine, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
+    if "--version" in argv:
+        print(VERSIONS[engine].format(os.environ.get("FAKE_VERSION") or NEWEST[engine]))
+        return 0
+    if "--help" in argv:
+        print(os.environ.get("FAKE_HELP", ""))
+        return 0
+    log(engine, argv)
+    session = os.environ.get("FAKE_ID") or asked(engine, argv) or IDS[engine]
+    if path := os.environ.get("FAKE_OUT"):
+        with open(path, "rb") as file:
+            sys.stdout.buffer.write(file.read())
+        return int(os.environ.get("FAKE_EXIT", "0"))
+    first, *rest = transcript(engine, argv, session)
+    print(*first, sep="\n", flush=True)
+    if command := os.environ.get("FAKE_CMD"):
+        subprocess.run(["sh", "-c", command], check=False, stdout=sys.stderr)
+    for lines in rest:
+        print(*lines, sep="\n", flush=True)
+    return int(os.environ.get("FAKE_EXIT", "0"))
+
+
+def log(engine: str, argv: list[str]) -> None:
+    kind, text = stdin()
+    wanted = {"PWD", *os.environ.get("FAKE_ENV", "").split()}
+    env = {name: value for name, value in os.environ.items() if name.startswith("GIT_") or name in wanted}
+    line = {"engine": engine, "argv": argv, "cwd": os.getcwd(), "stdin": text, "stdin_kind": kind, "env": env}
+    if path := os.environ.get("FAKE_LOG"):
+        with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(json.dumps(line, sort_keys=True) + "\n")
+
+
+def stdin() -> tuple[str, str | None]:
+    """What stdin is, and all of it. An open pipe on which nobody writes is what makes real engines hang."""
+    if os.isatty(0):
+        return "tty", None
+    mode = os.fstat(0).st_mode
+    if stat.S_ISFIFO(mode) and not select.select([0], [], [], 2.0)[0]:
+        return "open_pipe", None
+    kind = "null" if stat.S_ISCHR(mode) else "pipe" if stat.S_ISFIFO(mode) else "file"
+    return kind, sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+
+def asked(engine: str, argv: list[str]) -> str | None:
+    """The session that the arguments name, as `--resume=ID`, `--resume ID` or (codex) `resume [flags] ID`."""
+    for place, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if re.fullmatch(SELECTORS[engine], name):
+            values = [value] if equals else [word for word in argv[place + 1 :] if not NOT_VALUES.match(word)]
+            return values[0] if values else None
+    return None
+
+
+def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
+    """Groups of lines; the first is what is printed as soon as the session exists."""
+    if engine == "codex" and "--json" not in argv:
+        print("OpenAI Codex v0.171.0", "--------", f"session id: {session}", "--------", sep="\n", file=sys.stderr)
+        return [[], ["ok"]]
+    events = EVENTS[engine](session)
+    if engine == "iflow":
+        return [["ok"], ["", "<Execution Info>", json.dumps(events[0], indent=2), "</Execution Info>"]]
+    return [[dumps(event)] for event in events]
+
+
+def dumps(event: dict[str, object]) -> str:
+    return json.dumps(event, separators=(",", ":"))
+
+
+def codex(session: str) -> list[dict[str, object]]:
+    """As codex/0.171.0/01-start-json."""
+    return [
+        {"type": "thread.started", "thread_id": session},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "ok"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_tokens": 0, "output_tokens": 5}},
+    ]
+
+
+def claude(session: str) -> list[dict[str, object]]:
+    """As claude/2.1.332/01-start-stream-json."""
+    content = [{"type": "text", "text": "ok"}]
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    return [
+        {
+            "type": "system",
+            "subtype": "init",
+            "cwd": os.getcwd(),
+            "session_id": session,
+            "model": "claude-opus-5-5",
+            "permissionMode": "default",
+        },
+        {
+            "type": "assistant",
+            "message": {"type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": content},
+            "parent_tool_use_id": None,
+            "session_id": session,
+        },
+        {
+            "session_id": session,
+            "total_cost_usd": 0.00028,
+            "usage": usage,
+            "is_error": False,
+            "num_turns": 1,
+            "subtype": "success",
+            "result": "ok",
+            "type": "result",
+        },
+    ]
+
+
+def gemini(session: str) -> list[dict[str, object]]:
+    """As gemini/0.61.0/start-streamjson."""
+    stats = {"total_tokens": 36, "input_tokens": 22, "output_tokens": 14, "duration_ms": 293, "tool_calls": 0}
+    return [
+        {"type": "init", "session_id": session, "model": "auto"},
+        {"type": "message", "role": "user", "content": "go on"},
+        {"type": "message", "role": "assistant", "content": "ok", "delta": True},
+        {"type": "result", "status": "success", "stats": stats},
+    ]
+
+
+def opencode(session: str) -> list[dict[str, object]]:
+    """As opencode/1.18.33/start-json."""
+    tokens = {"total": 18, "input": 11, "output": 7, "reasoning": 0, "cache": {"write": 0, "read": 0}}
+    parts: list[tuple[str, dict[str, object]]] = [
+        ("step_start", {"type": "step-start"}),
+        ("text", {"type": "text", "text": "ok", "time": {"start": 1, "end": 2}}),
+        ("step_finish", {"type": "step-finish", "reason": "stop", "tokens": tokens, "cost": 0}),
+    ]
+    return [
+        {
+            "type": kind,
+            "timestamp": 1795819100112,
+            "sessionID": session,
+            "part": {"id": f"prt_{kind}", "sessionID": session, **part},
+        }
+        for kind, part in parts
+    ]
+
+
+def iflow(session: str) -> list[dict[str, object]]:
+    """As the block that iflow's documentation shows."""
+    return [{"session-id": session, "conversation-id": "c0ffee00-eeee-4aaa-9bbb-0123456789ab"}]
+
+
+EVENTS = {"codex": codex, "claude": claude, "gemini": gemini, "opencode": opencode, "iflow": iflow}
+
+if __name__ == "__main__":
+    sys.exit(main())
