@@ -1,0 +1,228 @@
+"""One frozen record per YAML file: the canonical form that we write, and its fast reader.
+
+Canonical is one top-level key per line in a fixed order, each value JSON, which is YAML flow style:
+
+    handle: "7f3a9c21"
+    session: {"field": "thread_id", "value": "0199c9a8-…"}
+
+Such a file is read with `json` in some microseconds; ruamel.yaml takes a millisecond, and 20 more to import.
+Anything else, because a person edited it, goes to `edited.py`. Both give the same values: what ruamel.yaml reads
+in the canonical form is what was written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from git_agent_extractors.model import Session
+from git_agent_runner.errors import UserError
+
+T = TypeVar("T")
+LIMIT = 64 << 20  # bytes; no file of ours comes near it
+
+# What JSON leaves as it is and YAML folds, refuses or reads as something else; surrogates have no UTF-8.
+_TROUBLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_dumps = json.JSONEncoder(ensure_ascii=False).encode
+_decode = json.JSONDecoder().raw_decode
+
+
+class Kind(NamedTuple):
+    """The type of one key. `plain` reads an unquoted YAML scalar, and raises ValueError if it cannot.
+
+    `load` and `dump` translate between JSON and the record's own type.
+    """
+
+    expects: str
+    valid: Callable[[Any], bool]
+    plain: Callable[[str], Any] = str
+    load: Callable[[Any], Any] | None = None
+    dump: Callable[[Any], Any] | None = None
+
+
+class Field(NamedTuple):
+    """One top-level key and the attribute it fills. A key that is not required may be missing: its default stands."""
+
+    key: str
+    name: str
+    kind: Kind
+    required: bool = False
+
+    def json(self, record: Any) -> Any:
+        value = getattr(record, self.name)
+        return self.kind.dump(value) if self.kind.dump else value
+
+
+class Shape(NamedTuple, Generic[T]):
+    make: Callable[..., T]
+    fields: tuple[Field, ...]
+
+
+class CorruptRecord(UserError):  # noqa: N818  reads as what it says
+    """A file that cannot be read as what it should be. It is named, and left exactly as it is."""
+
+    def __init__(self, path: str, line: int | None, reason: str) -> None:
+        where = f"'{path}', line {line}" if line else f"'{path}'"
+        super().__init__(
+            f"cannot read {where}: {reason}",
+            code="corrupt_record",
+            hints=("correct the file, or run `git agent doctor --repair` to rebuild it from the run directory",),
+        )
+        self.path = path
+        self.line = line
+        self.reason = reason
+
+
+def parse(shape: Shape[T], text: str, path: str, warn: Callable[[str], None]) -> T:
+    """The record in `text`. Raises CorruptRecord, which names `path`, the line, and what was expected there.
+
+    `warn` gets one sentence for each key that is there twice; the last one counts.
+    """
+    made = _parse_canonical(shape, text)
+    if made is not None:
+        return made
+    from git_agent_runner.store import edited  # costs 20 ms and more, and hardly any file needs it
+
+    return edited.parse(shape, text, path, warn)
+
+
+def render(shape: Shape[T], record: T) -> str:
+    """The canonical text. A lone surrogate is kept where it stands for a byte of a path that is not UTF-8
+    (U+DC80 to U+DCFF, as `os.fsdecode` makes them); any other becomes U+FFFD, since no reader agrees on those.
+    """
+    lines = [f"{field.key}: {_value(field.json(record), _escape_keeping_bytes)}\n" for field in shape.fields]
+    return "".join(lines)
+
+
+def update_text(shape: Shape[T], old: str, record: T, path: str) -> str:
+    """`old` with the values of `record`: what a person wrote (comments, order, unknown keys) stays.
+
+    Raises CorruptRecord when `old` cannot be read: then there is nothing that could safely be kept.
+    """
+    if _parse_canonical(shape, old) is not None:
+        return render(shape, record)
+    from git_agent_runner.store import edited  # see parse
+
+    return edited.update(shape, old, record, path)
+
+
+def json_line(obj: Any) -> str:
+    """`obj` as JSON that is YAML too, on one line of UTF-8: every reader gets the same value.
+
+    Control characters, line separators and byte order marks are escaped, never raw; a lone surrogate becomes U+FFFD.
+    """
+    return _value(obj, _escape)
+
+
+def read_text(path: str) -> str:
+    """The file's text. Raises FileNotFoundError, and CorruptRecord for anything but a regular readable UTF-8 file."""
+    try:
+        # A FIFO must not hang us: opened like this it reads as empty.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            data = os.read(fd, LIMIT)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise CorruptRecord(path, None, error.strerror or str(error)) from error
+    if not data or len(data) == LIMIT:
+        raise CorruptRecord(path, None, "the file is too large" if data else "the file is empty")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CorruptRecord(path, data.count(b"\n", 0, error.start) + 1, "not UTF-8") from error
+
+
+def ignore(_: str) -> None:
+    """For callers that have nobody to warn."""
+
+
+def _parse_canonical(shape: Shape[T], text: str) -> T | None:
+    """The record, or None unless each line of `text` is exactly what `render` makes of it and says nothing more."""
+    lines = text.split("\n")
+    if len(lines) != len(shape.fields) + 1:
+        return None
+    values = {}
+    try:
+        for (key, name, kind, _), line in zip(shape.fields, lines, strict=False):
+            value, _end = _decode(line, len(key) + 2)
+            # Proof instead of reasoning about the escapes, blanks and numbers that JSON and YAML read differently.
+            if f"{key}: {_value(value, _escape_keeping_bytes)}" != line or not kind.valid(value):
+                return None
+            values[name] = value if kind.load is None else kind.load(value)
+            if kind.dump is not None and kind.dump(values[name]) != value:
+                return None
+    except (ValueError, RecursionError):
+        return None
+    return shape.make(**values)
+
+
+def _value(value: Any, escape: Callable[[re.Match[str]], str]) -> str:
+    if value is None:
+        return "null"
+    text = encode_basestring(value) if type(value) is str else _dumps(value)
+    return text if text.isascii() and "\x7f" not in text else _TROUBLE.sub(escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
+
+
+def _escape_keeping_bytes(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if 0xDC80 <= code <= 0xDCFF else _escape(match)
+
+
+def _plain_flag(text: str) -> bool:
+    words = {"true": True, "false": False}
+    if text.lower() not in words:
+        raise ValueError(text)
+    return words[text.lower()]
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(item) is str for item in value)
+
+
+def _is_session(value: Any) -> bool:
+    return type(value) is dict and all(value.get(key) is None or type(value[key]) is str for key in Session._fields)
+
+
+def optional(kind: Kind) -> Kind:
+    return kind._replace(expects=f"{kind.expects} or null", valid=lambda value: value is None or kind.valid(value))
+
+
+def one_of(words: tuple[str, ...]) -> Kind:
+    return Kind(f"one of {', '.join(words)}", lambda value: value in words)
+
+
+TEXT = Kind("a string", _is_text)
+COUNT = Kind("a whole number", lambda value: type(value) is int and value >= 0, plain=int)
+INTEGER = Kind("a whole number", lambda value: type(value) is int, plain=int)
+NUMBER = Kind("a number", lambda value: type(value) is float and isfinite(value), plain=float)
+FLAG = Kind("true or false", lambda value: type(value) is bool, plain=_plain_flag)
+TEXTS = Kind("a list of strings", _is_texts, load=tuple, dump=list)
+SESSION = Kind(
+    "`field` and `value`, each a string or null",
+    _is_session,
+    load=lambda value: Session(value.get("field"), value.get("value")),
+    dump=Session._asdict,
+)
+LAUNCH = Kind(
+    "`args`, a list of strings",
+    lambda value: type(value) is dict and _is_texts(value.get("args")),
+    load=lambda value: tuple(value["args"]),
+    dump=lambda args: {"args": list(args)},
+)
