@@ -1,0 +1,197 @@
+"""Gemini CLI: how it is started and resumed, and what its versions take. Its session files: `gemini_store.py`.
+
+Boundaries lie between recorded versions (0.8.2, 0.10.0, 0.20.2, 0.24.5, 0.29.0, 0.36.0, 0.41.2, 0.47.0, 0.55.1,
+0.61.0). Where the exact release is not known, a flag is let through in the gap and the engine has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from git_agent_runner.engines import gemini_store
+from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, parse_version
+from git_agent_runner.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HELP = "gemini/*/help"
+_OLD: Version = (0, 20)  # 0.10.0 has these flags, 0.20.2 does not
+
+# yargs: every array flag is declared with `nargs: 1` (bundles of 0.20.2, 0.36.0, 0.61.0): it takes one word.
+OPTIONS = (
+    Option(("--model", "-m"), "one", "model", source=_HELP),
+    Option(("--prompt", "-p"), "one", "prompt", source=_HELP),
+    Option(("--prompt-interactive", "-i"), "one", "prompt", source=_HELP),
+    Option(("--output-format", "-o"), "one", "format", source=_HELP),
+    Option(("--resume", "-r"), "optional", "selector", since=(0, 20), source="gemini/0.61.0/resume-bare-then-p"),
+    Option(("--session-id",), "one", "selector", since=(0, 41, 2), source="gemini/0.61.0/session-id-flag"),
+    Option(("--session-file",), "one", "selector", since=(0, 47), source=_HELP),
+    Option(("--yolo", "-y"), "none", "permission", widens=True, source=_HELP),
+    Option(("--approval-mode",), "one", "permission", widens=True, source=_HELP),
+    Option(("--skip-trust",), "none", "permission", since=(0, 41), widens=True, source="gemini/0.61.0/skip-trust-flag"),
+    Option(("--sandbox", "-s"), "none", "permission", widens=True, source=_HELP),
+    Option(("--sandbox-image",), "one", "permission", until=_OLD, widens=True, source=_HELP),
+    Option(("--allowed-tools",), "one", "permission", widens=True, source=_HELP),
+    Option(("--allowed-mcp-server-names",), "one", "permission", widens=True, source=_HELP),
+    Option(("--policy",), "one", "config", since=(0, 30), widens=True, source=_HELP),
+    Option(("--admin-policy",), "one", "config", since=(0, 30), widens=True, source=_HELP),
+    Option(("--include-directories",), "one", "config", widens=True, source=_HELP),
+    Option(("--extensions", "-e"), "one", "config", widens=True, source=_HELP),
+    Option(("--all-files", "-a"), "none", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--proxy",), "one", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--checkpointing", "-c"), "none", "config", until=_OLD, source=_HELP),
+    Option(("--telemetry",), "none", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--telemetry-target",), "one", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--telemetry-otlp-endpoint",), "one", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--telemetry-otlp-protocol",), "one", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--telemetry-log-prompts",), "none", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--telemetry-outfile",), "one", "config", until=_OLD, widens=True, source=_HELP),
+    Option(("--worktree", "-w"), "optional", "config", since=(0, 30), widens=True, source=_HELP),
+    Option(("--raw-output",), "none", since=(0, 25), widens=True, source=_HELP),
+    Option(("--accept-raw-output-risk",), "none", since=(0, 25), widens=True, source=_HELP),
+    Option(("--debug", "-d"), "none", source=_HELP),
+    Option(("--screen-reader",), "none", source=_HELP),
+    Option(("--show-memory-usage",), "none", until=_OLD, source=_HELP),
+    # The agent client protocol takes over both streams: no run of ours.
+    Option(("--acp",), "none", "format", since=(0, 30), source=_HELP),
+    Option(("--experimental-acp",), "none", "format", source=_HELP),
+    Option(("--list-extensions", "-l"), "none", "exit", source=_HELP),
+    Option(("--list-sessions",), "none", "exit", since=(0, 20), source=_HELP),
+    Option(("--delete-session",), "one", "exit", since=(0, 20), source=_HELP),
+    Option(("--version", "-v"), "none", "exit", source=_HELP),
+    Option(("--help", "-h"), "none", "exit", source=_HELP),
+)
+
+STDIN_LIMIT = 8_388_608  # bytes; 0.61.0 cuts off the rest, and 9 MB made no model call at all (prompt-large-stdin-9M)
+
+ID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+# gemini carries its own commands out even when headless (`handleSlashCommand` in every bundle from 0.20.2 on). These
+# end the run (exit 42 or 1), hang it, replace the text, or change the machine; tried bare and with words on 0.61.0,
+# 0.36.0 and 0.20.2. Any other slash text, known or not, reaches the model as it stands.
+_COMMANDS = re.compile(
+    "agents|auth|bug|bug-memory|chat|commands|copy|dir|directory|docs|editor|exit|export-session|extensions|footer|hooks"
+    "|ide|init|mcp|memory|model|permissions|plan|privacy|quit|restore|resume|rewind|settings|setup-github|skills"
+    "|statusline|terminal-setup|theme|upgrade|vim"
+)
+# These reach the model too, but only after the conversation was emptied or shortened (0.61.0: `/clear` on a resume
+# sent one turn instead of two). In a new conversation they do nothing.
+_FORGETTING = re.compile("clear|new|compress|summarize|compact")
+
+
+def _start(launch: Launch) -> Invocation:
+    """stdin carries the text byte for byte (0.20.2, 0.36.0, 0.61.0): dashes, quotes, line ends, 200 kB, emoji.
+
+    `@name` of a file that exists is kept and the file's content added behind it; of any other it is plain text.
+    """
+    return _invocation(launch, (f"--session-id={launch.session}",) if launch.session else ())
+
+
+def _resume(launch: Launch) -> Invocation:
+    """Raises UserError for a session that is no UUID: gemini would take a number or `latest` for another one."""
+    if not launch.session or not ID_PATTERN.fullmatch(launch.session):
+        raise UserError(
+            f"gemini cannot resume {launch.session!r}: its session ids are lower-case UUIDs", code="session_malformed"
+        )
+    message = launch.message or ""
+    if _FORGETTING.fullmatch(_command(message)):
+        raise _refusal(message, "gemini would empty or shorten the conversation before it reads the rest")
+    return _invocation(launch, (f"--resume={launch.session}",))
+
+
+def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
+    flags = _flags(launch.args)
+    if launch.interactive:
+        prompt = (f"--prompt-interactive={launch.message}",) if launch.message is not None else ()
+        return Invocation((launch.binary, *flags, *selector, *prompt), None, launch.cwd)
+    # stream-json came with 0.11; before it json is the only form with a structure (0.8.2 and 0.10.0 help).
+    form = "stream-json" if launch.version >= (0, 11) else "json"
+    argv = (launch.binary, *flags, "--output-format", form, *selector)
+    return Invocation(argv, launch.message.encode() if launch.message is not None else None, launch.cwd)
+
+
+def _flags(args: tuple[str, ...]) -> tuple[str, ...]:
+    """The person's flags, with one approval mode: gemini exits 1 on two (conflict-yolo-and-approval-mode)."""
+    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    if any(_named(word.option, "--worktree") for word in words):
+        raise UserError(
+            "gemini --worktree works on a branch of its own, which is not this run's",
+            code="flag_refused",
+            hints=("make the worktree with 'git worktree add' and start the run there",),
+        )
+    modes = [word for word in words if _named(word.option, "--yolo") or _named(word.option, "--approval-mode")]
+    return _joined(word.words for word in words if word not in modes[:-1])
+
+
+def _named(option: Option | None, name: str) -> bool:
+    return option is not None and name in option.names
+
+
+def _joined(words: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(text for word in words for text in word)
+
+
+def _check_message(_version: Version, message: str) -> None:
+    """Raises UserError for what gemini would act on, replace or cut. See `_COMMANDS` and `STDIN_LIMIT`."""
+    size = len(message.encode())
+    if size > STDIN_LIMIT:
+        raise UserError(
+            f"the message has {size} bytes; gemini reads {STDIN_LIMIT} and drops the rest",
+            code="message_too_large",
+            hints=("put the text in a file and name the file in the message",),
+        )
+    if _COMMANDS.fullmatch(_command(message)):
+        raise _refusal(message, "gemini would carry that out as its own command instead of sending it")
+
+
+def _command(message: str) -> str:
+    """The first word of slash text, as gemini splits it, else ""; `//` and `/*` begin comments, ` /x` is text."""
+    found = re.match(r"/(?![/*])\s*(\S+)", message)
+    return found[1] if found else ""
+
+
+def _refusal(message: str, why: str) -> UserError:
+    return UserError(
+        f"this message starts with '/{_command(message)}': {why}",
+        code="message_refused",
+        hints=("put a word or a space before the slash",),
+    )
+
+
+def _mint(version: Version) -> str | None:
+    if version < (0, 41, 2):
+        return None
+    from uuid import uuid4
+
+    return str(uuid4())
+
+
+ENGINE = Engine(
+    name="gemini",
+    field="session_id",
+    binary="gemini",
+    install="npm install -g @google/gemini-cli",
+    id_pattern=ID_PATTERN,
+    options=OPTIONS,
+    first_resume=(0, 20),
+    bad=(),
+    interactive="not verified",
+    start=_start,
+    resume=_resume,
+    # `--resume=latest` starts a new conversation in silence when there is none (resume-latest-empty-project).
+    continue_=None,
+    check_message=_check_message,
+    mint=_mint,
+    forks=lambda _version, _args: False,
+    # The store is looked up by the exact working directory in every version.
+    elsewhere=lambda _version, _same_repository: False,
+    locate=gemini_store.locate,
+    created_since=gemini_store.created_since,
+    # The prompt is on disk before the model answers (kill-SIGKILL-resume of 0.20.2 to 0.61.0).
+    first_reply_lost=lambda _version: None,
+    parse_version=parse_version,
+    elsewhere_note=lambda _version: None,
+)

@@ -1,0 +1,200 @@
+"""Gemini CLI's session files: `~/.gemini/tmp/<bucket>/chats/session-<UTC minute>-<first 8 of the id>.json[l]`.
+
+The bucket of a directory is the SHA-256 of its path to 0.24.5, from 0.29.0 a name that `projects.json` holds.
+Files are only read, never written, and the engine is never started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_NAMED_BUCKETS: Version = (0, 25)  # 0.24.5 has none, 0.29.0 has; from here both are looked at
+_RETENTION_FROM: Version = (0, 47)  # session-loss: 0.41.2 keeps the file, 0.47.0, 0.55.1 and 0.61.0 delete it
+_FILE = re.compile(r"session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-(.+)\.jsonl?")
+_MARKER = ".project_root"
+
+
+class _Chat(NamedTuple):
+    """What one session file says. `talk`: holds it a message that a resume would carry on from?"""
+
+    session: str
+    created: datetime | None
+    talk: bool
+
+
+def locate(query: StoreQuery) -> Located:
+    """Look for the session in the bucket of exactly this directory, as gemini does.
+
+    A resume in a later minute leaves a second file with metadata only, and retention may then delete the first
+    (gemini/0.61.0/session-loss): metadata alone is no session, gemini exits 42 on it.
+    """
+    session = query.session or ""
+    emptied = None
+    try:
+        for path in _chats(query, session[:8]):
+            chat = _read(path)
+            if chat is None or chat.session != session:
+                continue
+            if chat.talk:
+                return Located("present", str(path), os.path.realpath(query.cwd))
+            emptied = str(path)
+    except OSError as error:
+        return Located("unknown", detail=f"gemini's session files cannot be read: {error}")
+    if emptied:
+        return Located("absent", emptied, detail="gemini kept only the metadata of this session; its messages are gone")
+    return Located("absent", detail=f"gemini has no such session for {query.cwd}")
+
+
+def created_since(query: StoreQuery) -> tuple[str, ...]:
+    """Resuming stamps a session anew, so its oldest file and oldest message say when it was made."""
+    made: dict[str, datetime] = {}
+    talks = set()
+    try:
+        for path in _chats(query, ""):
+            chat = _read(path)
+            if chat and chat.created:
+                made[chat.session] = min(made.get(chat.session, chat.created), chat.created)
+                talks |= {chat.session} if chat.talk else set()
+    except OSError:
+        return ()
+    since = datetime.fromtimestamp(int(query.since * 1000) / 1000, UTC)
+    return tuple(sorted((session for session in talks if made[session] >= since), key=made.__getitem__))
+
+
+def retention_risk(env: Mapping[str, str], version: Version) -> str | None:
+    """Why a resumed session may be deleted by the next start in its directory, or None (pitfall 7)."""
+    if version < _RETENTION_FROM:
+        return None
+    path = _home(env, version) / "settings.json"
+    try:
+        settings = json.loads(path.read_bytes())
+        if settings["general"]["sessionRetention"]["enabled"] is False:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # absent, unreadable or another shape: gemini's default holds, which is to delete
+    return (
+        f"gemini {dotted(version)} may delete a session that was resumed, when another one is started in the same"
+        f" directory; set general.sessionRetention.enabled to false in {path}"
+    )
+
+
+def _home(env: Mapping[str, str], version: Version) -> Path:
+    # GEMINI_CLI_HOME stands for the home directory, not for ~/.gemini; 0.29.0 reads it, 0.24.5 does not.
+    moved = env.get("GEMINI_CLI_HOME") if version >= _NAMED_BUCKETS else None
+    return Path(moved or env.get("HOME") or Path.home(), ".gemini")
+
+
+def _chats(query: StoreQuery, short: str) -> Iterator[Path]:
+    """The session files of the directory, or those of one id's first eight characters."""
+    bucket = _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
+    try:
+        names = sorted(os.listdir(bucket / "chats"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in names:
+        found = _FILE.fullmatch(name)
+        if found and found[2].startswith(short):
+            yield bucket / "chats" / name
+
+
+def _bucket(home: Path, cwd: str, version: Version) -> Path:
+    """A named bucket that is still empty is filled from the hashed one at the next start (StorageMigration)."""
+    from hashlib import sha256
+
+    hashed = home / "tmp" / sha256(os.fsencode(cwd)).hexdigest()
+    name = _named(home, cwd) if version >= _NAMED_BUCKETS else None
+    if name is None:
+        return hashed
+    named = home / "tmp" / name
+    filled = named.is_dir() and set(os.listdir(named)) - {_MARKER}
+    return named if filled or not hashed.is_dir() else hashed
+
+
+def _named(home: Path, cwd: str) -> str | None:
+    """The bucket's name by the registry, else by the marker that each bucket carries."""
+    try:
+        name = json.loads((home / "projects.json").read_bytes())["projects"][cwd]
+        if isinstance(name, str) and re.fullmatch(r"[a-z0-9-]+", name) and _owner(home / "tmp" / name) in {None, cwd}:
+            return name
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        pass  # no registry, or none that gemini would accept: it starts from the markers, too
+    folders = sorted((home / "tmp").iterdir()) if (home / "tmp").is_dir() else []
+    return next((folder.name for folder in folders if _owner(folder) == cwd), None)
+
+
+def _owner(bucket: Path) -> str | None:
+    try:
+        return (bucket / _MARKER).read_text("utf-8", "surrogateescape").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _read(path: Path) -> _Chat | None:
+    """None for a file that holds no session of the person's: torn at the top, a sub-agent's, another format."""
+    if path.suffix == ".json":
+        try:
+            records = [json.loads(path.read_bytes())]
+        except ValueError:
+            return None
+        return _chat(iter(records))
+    with path.open("rb") as lines:
+        return _chat(_records(lines))
+
+
+def _records(lines: Iterator[bytes]) -> Iterator[Any]:
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue  # a torn line, which gemini skips as well
+
+
+def _chat(records: Iterator[Any]) -> _Chat | None:
+    """The head of the file, and its records up to the first that a resume carries on from."""
+    head = next(records, None)
+    if not isinstance(head, dict) or not isinstance(head.get("sessionId"), str) or head.get("kind") == "subagent":
+        return None
+    messages = [*_messages(head)]
+    first = messages[0].get("timestamp") if messages else None
+    talk = any(_carried(message) for message in messages) or any(
+        _carried(message) for record in records for message in _messages(record)
+    )
+    return _Chat(head["sessionId"], min(filter(None, (_time(head.get("startTime")), _time(first))), default=None), talk)
+
+
+def _messages(record: Any) -> Iterator[dict[str, Any]]:
+    """The messages of a record: itself, those it sets anew (`$set`), or those of a whole file in one object."""
+    if not isinstance(record, dict):
+        return
+    changed = record.get("$set", record)
+    many = changed.get("messages") if isinstance(changed, dict) else None
+    for message in many if isinstance(many, list) else [record]:
+        if isinstance(message, dict) and "id" in message:
+            yield message
+
+
+def _carried(message: dict[str, Any]) -> bool:
+    """gemini's `isResumableMessageRecord`: slash and question-mark text is not taken up again by a resume."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    text = "".join(part.get("text", "") if isinstance(part, dict) else str(part or "") for part in parts).strip()
+    if message.get("type") == "user":
+        return bool(text) and not text.startswith(("/", "?", "<session_context>", "<hook_context>"))
+    return message.get("type") == "gemini" and bool(text or message.get("toolCalls") or message.get("thoughts"))
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,172 @@
+"""OpenCode: how it is started and resumed, and what its versions take. Its session store: `opencode_store.py`.
+
+Boundaries lie between recorded versions (0.5.29, 1.0.185, 1.1.34, 1.2.27, 1.14.41, 1.15.13, 1.17.18, 1.18.33). Where
+the exact release is not known, a flag is let through in the gap and the engine has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from git_agent_runner.engines import opencode_store
+from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.spec import Engine, Invocation, KnownBad, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.errors import UserError
+
+_HELP = "opencode/*/help/run_help"
+
+OPTIONS = (
+    Option(("--model", "-m"), "one", "model", source=_HELP),
+    Option(("--agent",), "one", source="opencode/1.18.33/resume-agent-plan-no-flag"),
+    Option(("--variant",), "one", since=(1, 1), source=_HELP),
+    Option(("--thinking",), "none", since=(1, 2), source=_HELP),
+    Option(("--title",), "one", since=(1, 0), source=_HELP),
+    # yargs array: it eats the words after it ("File not found: word" on 1.2.27 and 1.18.33).
+    Option(("--file", "-f"), "many", since=(1, 0), source=_HELP),
+    Option(("--command",), "one", "prompt", since=(1, 0), source=_HELP),
+    Option(("--prompt",), "one", "prompt", source="opencode/1.18.33/help"),
+    Option(("--format",), "one", "format", since=(1, 0), source=_HELP),
+    Option(("--session", "-s"), "one", "selector", source=_HELP),
+    Option(("--continue", "-c"), "none", "selector", source=_HELP),
+    Option(("--fork",), "none", "selector", since=(1, 2), source="opencode/1.18.33/fork-session"),
+    Option(("--dir",), "one", "directory", since=(1, 2), source="opencode/1.18.33/dir-flag"),
+    Option(("--auto",), "none", "permission", since=(1, 16), widens=True, source=_HELP),
+    # Gone from the help of 1.17.18, still taken by 1.18.33.
+    Option(("--dangerously-skip-permissions",), "none", "permission", since=(1, 3), widens=True, source=_HELP),
+    Option(("--share",), "none", widens=True, source=_HELP),
+    Option(("--attach",), "one", "config", since=(1, 0), widens=True, source=_HELP),
+    Option(("--password", "-p"), "one", "config", since=(1, 2), widens=True, source=_HELP),
+    Option(("--username", "-u"), "one", "config", since=(1, 3), widens=True, source=_HELP),
+    Option(("--port",), "one", "config", since=(1, 0), widens=True, source=_HELP),
+    Option(("--pure",), "none", "config", since=(1, 3), source=_HELP),
+    Option(("--print-logs",), "none", source=_HELP),
+    Option(("--log-level",), "one", source=_HELP),
+    Option(("--interactive", "-i"), "none", "interactive", since=(1, 15), source=_HELP),
+    Option(("--replay",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
+    Option(("--replay-limit",), "one", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
+    Option(("--demo",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
+    Option(("--version", "-v"), "none", "exit", source=_HELP),
+    Option(("--help", "-h"), "none", "exit", source=_HELP),
+)
+
+# The terminal form takes these and no other launch flags (opencode/1.18.33/help).
+_TERMINAL = {"--model", "--agent", "--auto", "--port", "--pure", "--print-logs", "--log-level"}
+
+ID_PATTERN = re.compile(r"ses_[0-9A-Za-z]{26}")
+
+_JSON: Version = (1, 0)
+_DIR: Version = (1, 2)  # 1.1.34 has no --dir, 1.2.27 has
+_BOUND: Version = (1, 15)  # 1.14.41 works anywhere; from 1.15.13 output is lost in any other directory
+
+
+def _start(launch: Launch) -> Invocation:
+    if launch.version < _JSON:
+        raise UserError(
+            f"opencode {dotted(launch.version)} has no 'run --format json': its output names no session",
+            code="engine_too_old",
+            hints=("install a newer one: npm install -g opencode-ai",),
+        )
+    return _invocation(launch, ())
+
+
+def _resume(launch: Launch) -> Invocation:
+    """Raises UserError for a value that opencode would not know: an empty one starts a new session in silence."""
+    if not launch.session or not ID_PATTERN.fullmatch(launch.session):
+        raise UserError(
+            f"opencode cannot resume {launch.session!r}: its session ids are 'ses_' and 26 letters or digits",
+            code="session_malformed",
+        )
+    fork = ("--fork",) if _forks(launch.version, launch.args) else ()
+    return _invocation(launch, (f"--session={launch.session}", *fork))
+
+
+def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
+    """The message goes in by stdin: a word of argv that holds a space would be put in quotes (prompt-multiword-argv).
+
+    stdin arrives byte for byte from 1.15.13 on; 1.14.41 and before put one line end in front of it.
+
+    opencode asks PWD, not the process, where it is (opencode/1.18.33/pwd-env-mismatch). From 1.15.13 it finds a
+    session only in the directory of the session, or prints nothing (dirfix-*); before, tools run where it is started.
+    """
+    bound = launch.version >= _BOUND and launch.session is not None
+    cwd = (launch.session_cwd or launch.cwd) if bound else launch.cwd
+    env = (("PWD", cwd),)
+    if launch.interactive:
+        prompt = (f"--prompt={launch.message}",) if launch.message is not None else ()
+        return Invocation((launch.binary, *_terminal_flags(launch.args), *selector, *prompt), None, cwd, env)
+    directory = (f"--dir={cwd}",) if launch.version >= _DIR else ()
+    argv = (launch.binary, "run", "--format", "json", *launch_args(OPTIONS, launch.args), *selector, *directory)
+    return Invocation(argv, launch.message.encode() if launch.message is not None else None, cwd, env)
+
+
+def _terminal_flags(args: tuple[str, ...]) -> tuple[str, ...]:
+    """Raises UserError for a flag that only `opencode run` takes."""
+    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    strange = [word.name for word in words if not (word.option and _TERMINAL.intersection(word.option.names))]
+    if strange:
+        raise UserError(
+            f"the terminal form of opencode does not take {', '.join(strange)}",
+            code="flag_rejected",
+            hints=("resume this run with a message instead",),
+        )
+    return tuple(text for word in words for text in word.words)
+
+
+def _check_message(_version: Version, message: str) -> None:
+    """Raises UserError for the one text that 1.2.27 to 1.18.33 altered: a byte order mark in front is dropped.
+
+    Dashes, `/clear`, `@file`, quotes, line ends, emoji and 200 kB arrive as they are.
+    """
+    if message.startswith("\ufeff"):
+        raise UserError(
+            "this message starts with a byte order mark (U+FEFF), which opencode drops",
+            code="message_refused",
+            hints=("leave the mark out",),
+        )
+
+
+def _forks(_version: Version, args: tuple[str, ...]) -> bool:
+    return any(word.option is not None and "--fork" in word.option.names for word in parse(OPTIONS, args))
+
+
+def _elsewhere(version: Version, same_repository: bool) -> bool:
+    """resume-subdir, resume-from-worktree and resume-other-cwd of each version: 1.0 and 1.1 hang in another repository.
+
+    1.15.13 does the turn in the session's directory and prints nothing; 1.17.18 and later never end.
+    """
+    if version < _DIR:
+        return version >= _JSON and same_repository
+    return version < _BOUND
+
+
+def _elsewhere_note(version: Version) -> str | None:
+    if not _elsewhere(version, same_repository=True):
+        return None
+    return f"opencode {dotted(version)} runs its tools here, not in the session's first directory"
+
+
+ENGINE = Engine(
+    name="opencode",
+    field="sessionID",
+    binary="opencode",
+    install="npm install -g opencode-ai",
+    id_pattern=ID_PATTERN,
+    options=OPTIONS,
+    first_resume=_JSON,
+    bad=(KnownBad("it has no 'run --format json', so its output cannot be told from a new session's", until=_JSON),),
+    interactive="not verified",
+    start=_start,
+    resume=_resume,
+    # `--continue` starts a new session in silence when the directory has none (continue-fresh-project).
+    continue_=None,
+    check_message=_check_message,
+    mint=lambda _version: None,
+    forks=_forks,
+    elsewhere=_elsewhere,
+    locate=opencode_store.locate,
+    created_since=opencode_store.created_since,
+    # The prompt is stored before the model answers (kill-SIGKILL-resume of 1.0.185 to 1.18.33).
+    first_reply_lost=lambda _version: None,
+    parse_version=parse_version,
+    elsewhere_note=_elsewhere_note,
+)

@@ -1,0 +1,113 @@
+"""OpenCode's session store: SQLite from 1.2, one JSON file a session before. Only read; the engine is never started.
+
+    $XDG_DATA_HOME/opencode/opencode.db, table session                      1.2 and later
+    $XDG_DATA_HOME/opencode/storage/session/<project>/ses_….json            1.0 and 1.1
+
+`OPENCODE_DB` names another database, absolute or below that folder (bundle of 1.18.33). 1.2 to 1.14 take over the JSON
+files when they make the database; 1.18 does not (opencode/cross-version).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from git_agent_runner.engines.spec import Located, StoreQuery, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SQLITE: Version = (1, 2)
+_IMPORTS_UNTIL: Version = (1, 15)
+_ALL = "SELECT id, directory, time_created, parent_id FROM session"
+_ONE = "SELECT id, directory, time_created, parent_id FROM session WHERE id = ?"
+
+
+class _Row(NamedTuple):
+    """`created` is in milliseconds since the epoch; a sub-agent's session has a `parent`."""
+
+    session: str
+    directory: str
+    created: int
+    parent: str | None
+    path: str
+
+
+class _UnreadableError(Exception):
+    """The store is there and cannot be read: neither present nor absent can be said."""
+
+
+def locate(query: StoreQuery) -> Located:
+    """`cwd` is the directory of the session, which every later version wants to be resumed in."""
+    try:
+        row = next((row for row in _rows(query, query.session or "") if row.session == query.session), None)
+    except _UnreadableError as error:
+        return Located("unknown", detail=f"opencode's session store cannot be read: {error}")
+    if row is None:
+        return Located("absent", detail="opencode has no such session")
+    return Located("present", row.path, row.directory)
+
+
+def created_since(query: StoreQuery) -> tuple[str, ...]:
+    """opencode stores the directory as PWD named it."""
+    here = {query.cwd, os.path.realpath(query.cwd)}
+    since = int(query.since * 1000)
+    try:
+        rows = [row for row in _rows(query) if row.directory in here and row.parent is None and row.created >= since]
+    except _UnreadableError:
+        return ()
+    return tuple(row.session for row in sorted(rows, key=lambda row: row.created))
+
+
+def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
+    """All sessions, or the one of that id."""
+    data = _data(query.env)
+    database = data / (query.env.get("OPENCODE_DB") or "opencode.db")
+    if query.version < _SQLITE or (query.version < _IMPORTS_UNTIL and not database.exists()):
+        return _json_rows(data / "storage" / "session", session)
+    return _sqlite_rows(database, session)
+
+
+def _data(env: Mapping[str, str]) -> Path:
+    home = env.get("HOME") or Path.home()
+    return Path(env.get("XDG_DATA_HOME") or Path(home, ".local", "share"), "opencode")
+
+
+def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
+    """Read-only and without `immutable`, so that sessions still in the write-ahead log are seen."""
+    if not database.exists():
+        return
+    import sqlite3
+
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
+        try:
+            rows = connection.execute(_ONE, (session,)) if session is not None else connection.execute(_ALL)
+            for found, directory, created, parent in rows:
+                yield _Row(found, directory, created, parent, str(database))
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise _UnreadableError(f"{database}: {error}") from error
+
+
+def _json_rows(folder: Path, session: str | None) -> Iterator[_Row]:
+    try:
+        for path in folder.glob(f"*/{session or 'ses_*'}.json"):
+            row = _json_row(path)
+            if row:
+                yield row
+    except OSError as error:
+        raise _UnreadableError(str(error)) from error
+
+
+def _json_row(path: Path) -> _Row | None:
+    try:
+        info: Any = json.loads(path.read_bytes())
+        created = int(info["time"]["created"])
+        return _Row(str(info["id"]), str(info["directory"]), created, info.get("parentID"), str(path))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # torn or of another format: 1.0 and 1.1 cannot read it either
