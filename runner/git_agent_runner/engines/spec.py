@@ -100,6 +100,10 @@ class KnownBad(NamedTuple):
     until: Version | None = None
 
 
+def _nothing_to_say(_version: Version, _args: tuple[str, ...]) -> str | None:
+    return None
+
+
 class Engine(NamedTuple):
     """One engine. Every function is pure, except `locate` and `created_since`, which read the engine's files."""
 
@@ -134,6 +138,10 @@ class Engine(NamedTuple):
     parse_version: Callable[[str], Version | None]
     # One line to say before a resume in a directory that is not the session's, or None.
     elsewhere_note: Callable[[Version], str | None]
+    # One line to say before an attempt with these launch args, or None.
+    launch_note: Callable[[Version, tuple[str, ...]], str | None] = _nothing_to_say
+    # The engine's own list of sessions, on a terminal.
+    picker: Callable[[Launch], Invocation] | None = None
 
 
 def parse_version(text: str) -> Version | None:
