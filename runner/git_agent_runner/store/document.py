@@ -17,7 +17,6 @@ import os
 import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
-from math import isfinite
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from git_agent_extractors.model import Session
@@ -27,7 +26,7 @@ T = TypeVar("T")
 LIMIT = 64 << 20  # bytes; no file of ours comes near it
 
 # What JSON leaves as it is and YAML folds, refuses or reads as something else; surrogates have no UTF-8.
-_TROUBLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_TROUBLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 _dumps = json.JSONEncoder(ensure_ascii=False).encode
 _decode = json.JSONDecoder().raw_decode
 
@@ -71,7 +70,7 @@ class CorruptRecord(UserError):  # noqa: N818  reads as what it says
         super().__init__(
             f"cannot read {where}: {reason}",
             code="corrupt_record",
-            hints=("correct the file, or run `git agent doctor --repair` to rebuild it from the run directory",),
+            hints=("correct the file; or `git agent doctor --repair` rebuilds a record from its run directory",),
         )
         self.path = path
         self.line = line
@@ -168,7 +167,7 @@ def _value(value: Any, escape: Callable[[re.Match[str]], str]) -> str:
     if value is None:
         return "null"
     text = encode_basestring(value) if type(value) is str else _dumps(value)
-    return text if text.isascii() and "\x7f" not in text else _TROUBLE.sub(escape, text)
+    return text if text.isascii() and "\x7f" not in text else re.sub(_TROUBLE, escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -211,7 +210,7 @@ def one_of(words: tuple[str, ...]) -> Kind:
 TEXT = Kind("a string", _is_text)
 COUNT = Kind("a whole number", lambda value: type(value) is int and value >= 0, plain=int)
 INTEGER = Kind("a whole number", lambda value: type(value) is int, plain=int)
-NUMBER = Kind("a number", lambda value: type(value) is float and isfinite(value), plain=float)
+SECONDS = Kind("seconds since the epoch", lambda value: type(value) is float and 0 <= value < 1e12, plain=float)
 FLAG = Kind("true or false", lambda value: type(value) is bool, plain=_plain_flag)
 TEXTS = Kind("a list of strings", _is_texts, load=tuple, dump=list)
 SESSION = Kind(

@@ -1,0 +1,185 @@
+"""Attempts: attempt.yaml of each engine process of a run, the run's state, and the record rebuilt from them."""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+from git_agent_extractors.model import NO_SESSION
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Attempt, Record, Resumed, State
+from git_agent_runner.store import atomic, document, locks
+from git_agent_runner.store.document import (
+    COUNT,
+    FLAG,
+    INTEGER,
+    SECONDS,
+    SESSION,
+    TEXT,
+    TEXTS,
+    CorruptRecord,
+    Field,
+    Shape,
+    ignore,
+    one_of,
+    optional,
+    read_text,
+)
+from git_agent_runner.store.layout import Layout, handle_of, run_directory
+from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
+
+FILE = "attempt.yaml"
+
+# `endedAt` is required and the last: see records.SHAPE.
+SHAPE = Shape(
+    Attempt,
+    (
+        Field("schema", "schema", SCHEMA_KIND),
+        Field("number", "number", COUNT, required=True),
+        Field("kind", "kind", one_of(("start", "resume", "continue", "fresh")), required=True),
+        Field("runId", "run_id", RUN_ID, required=True),
+        Field("agentName", "agent_name", TEXT, required=True),
+        Field("session", "session", SESSION, required=True),
+        Field("sessionFrom", "session_from", optional(TEXT)),
+        Field("requestedSession", "requested_session", optional(TEXT)),
+        Field("reportedSession", "reported_session", optional(TEXT)),
+        Field("parentSession", "parent_session", optional(TEXT)),
+        Field("resumed", "resumed", optional(one_of(get_args(Resumed)))),
+        Field("branch", "branch", optional(TEXT), required=True),
+        Field("worktree", "worktree", TEXT, required=True),
+        Field("cwd", "cwd", TEXT, required=True),
+        Field("startCommit", "start_commit", optional(TEXT), required=True),
+        Field("headBefore", "head_before", optional(TEXT)),
+        Field("headAfter", "head_after", optional(TEXT)),
+        Field("dirty", "dirty", optional(FLAG)),
+        Field("argv", "argv", TEXTS, required=True),
+        Field("launchArgs", "launch_args", TEXTS, required=True),
+        Field("message", "message", optional(TEXT), required=True),
+        Field("interactive", "interactive", FLAG),
+        Field("engineVersion", "engine_version", TEXT, required=True),
+        Field("host", "host", TEXT, required=True),
+        Field("pid", "pid", optional(COUNT)),
+        Field("processStarted", "process_started", optional(SECONDS)),
+        Field("exitStatus", "exit_status", optional(INTEGER)),
+        Field("error", "error", optional(TEXT)),
+        Field("status", "status", STATUS),
+        Field("survivors", "survivors", TEXTS),
+        Field("createdAt", "created_at", TEXT, required=True),
+        Field("startedAt", "started_at", TEXT, required=True),
+        Field("endedAt", "ended_at", optional(TEXT), required=True),
+    ),
+)
+
+
+def new_run(layout: Layout, run_id: str) -> str:
+    """Make the run directory, and nobody else the same one; its path. Raises FileExistsError when it exists."""
+    atomic.make_dir(layout.runs_dir)
+    path = layout.run(run_id)
+    atomic.make_new_dir(path)
+    return path
+
+
+def begin(layout: Layout, attempt: Attempt) -> str:
+    """Make the attempt's directory and its attempt.yaml; the directory. Raises FileExistsError when it exists."""
+    path = layout.attempt(attempt.run_id, attempt.number)
+    atomic.make_dir(os.path.dirname(path))
+    atomic.make_new_dir(path)
+    save(layout, attempt)
+    return path
+
+
+def save(layout: Layout, attempt: Attempt) -> None:
+    """Write attempt.yaml anew: when the engine has a pid, when it names its session, when it has ended."""
+    path = layout.attempt(attempt.run_id, attempt.number)
+    atomic.write(f"{path}/{FILE}", document.render(SHAPE, attempt).encode())
+
+
+def read(layout: Layout, run_id: str, number: int) -> Attempt:
+    """Raises CorruptRecord, also when there is no attempt.yaml: git-agent was killed before it wrote one."""
+    path = f"{layout.attempt(run_id, number)}/{FILE}"
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        raise CorruptRecord(path, None, "there is no such file") from None
+    return document.parse(SHAPE, text, path, ignore)
+
+
+def numbers(layout: Layout, run_id: str) -> list[int]:
+    """The attempts that have a directory, in order."""
+    try:
+        names = os.listdir(f"{layout.run(run_id)}/attempts")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
+
+
+def latest(layout: Layout, run_id: str) -> Attempt | None:
+    """The newest attempt that can be read: one that cannot must not hide the run's others."""
+    for number in reversed(numbers(layout, run_id)):
+        try:
+            return read(layout, run_id, number)
+        except CorruptRecord:
+            continue
+    return None
+
+
+def rebuild(layout: Layout, run_id: str) -> Record:
+    """The record, from what the run's attempts say. Raises UserError `not_rebuildable` when none can be read.
+
+    The newest attempt tells most; the session is the newest that any attempt has, since one that failed keeps it.
+    """
+    found: list[Attempt] = []
+    for number in numbers(layout, run_id):
+        try:
+            found.append(read(layout, run_id, number))
+        except CorruptRecord:
+            continue
+    if not found:
+        raise UserError(
+            f"no attempt of the run in '{layout.run(run_id)}' can be read",
+            code="not_rebuildable",
+            hints=("the run's output may still be there; `git agent adopt` makes a run of a session id",),
+        )
+    last = found[-1]
+    return Record(
+        handle=handle_of(run_id),
+        run_id=run_id,
+        run_directory=run_directory(run_id),
+        agent_name=last.agent_name,
+        session=next((attempt.session for attempt in reversed(found) if attempt.session.value), NO_SESSION),
+        launch_args=last.launch_args,
+        updated_at=last.ended_at or last.started_at,
+        branch=last.branch,
+        worktree=last.worktree,
+        cwd=last.cwd,
+        start_commit=last.start_commit,
+        status=last.status,
+        attempts=numbers(layout, run_id)[-1],
+        created_at=last.created_at,
+        host=last.host,
+        engine_version=last.engine_version,
+        parent_session=next((a.parent_session for a in reversed(found) if a.parent_session), None),
+    )
+
+
+def state(layout: Layout, record: Record) -> State:
+    """running: a process holds the run's lock, or the engine outlived the git-agent that started it."""
+    if locks.is_locked(layout.run_lock(record.handle)):
+        return "running"
+    attempt = latest(layout, record.run_id)
+    if attempt is None or attempt.ended_at is not None:
+        return "finished"
+    return "running" if _lives(attempt.pid, attempt.process_started) else "dead"
+
+
+def _lives(pid: int | None, started: float | None) -> bool:
+    """Is the process with this pid the one that was started then? Pids are used again."""
+    if pid is None or started is None:
+        return False
+    import psutil  # costs 15 ms, and only a run that was left behind needs it
+
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - started) <= 1
+    except psutil.Error:
+        return False
