@@ -23,8 +23,8 @@ IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", 
 
 def drive(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     """A supervisor whose engine has printed its first line."""
-    argv = [sys.executable, str(DRIVE), str(folder), *words]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
+    argv = [sys.executable, str(DRIVE), "headless", str(folder), *words]
+    process = subprocess.Popen(argv, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
     wait_for(lambda: b"\n" in read(folder))
     return process
 
@@ -45,9 +45,9 @@ def pid(folder: Path) -> int:
     return int(read(folder).split()[1])
 
 
-def finish(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    out, _ = process.communicate(timeout=30)
-    outcome: dict[str, Any] = json.loads(out)
+def finish(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]:
+    assert process.wait(timeout=30) == 0
+    outcome: dict[str, Any] = json.loads((folder / "outcome").read_text())
     return outcome
 
 
@@ -63,7 +63,7 @@ def test_ctrl_c_reaches_the_engine_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     wait_for(lambda: b"SIGINT" in read(tmp_path))
     process.send_signal(signal.SIGINT)  # the second asks to end it
-    outcome = finish(process)
+    outcome = finish(process, tmp_path)
     assert read(tmp_path).count(b"SIGINT") == 1
     assert (outcome["exit_status"], outcome["signals"]) == (-signal.SIGTERM, ["SIGINT", "SIGTERM"])
     assert (outcome["received"], outcome["interrupted"]) == (signal.SIGINT, True)
@@ -72,7 +72,7 @@ def test_ctrl_c_reaches_the_engine_once(tmp_path: Path) -> None:
 def test_an_engine_that_obeys_is_not_hit_again(tmp_path: Path) -> None:
     process = drive(tmp_path, "hang", "0")
     process.send_signal(signal.SIGINT)
-    outcome = finish(process)
+    outcome = finish(process, tmp_path)
     assert (outcome["exit_status"], outcome["signals"]) == (0, ["SIGINT"])
 
 
@@ -80,7 +80,7 @@ def test_an_engine_that_obeys_is_not_hit_again(tmp_path: Path) -> None:
 def test_being_ended_ends_the_engine(tmp_path: Path, number: signal.Signals) -> None:
     process = drive(tmp_path, "hang", "0")
     process.send_signal(number)
-    outcome = finish(process)
+    outcome = finish(process, tmp_path)
     assert (outcome["received"], outcome["survivors"]) == (number, [])
     assert gone(pid(tmp_path))
 
@@ -90,7 +90,7 @@ def test_the_real_engine_ends_though_the_direct_child_is_gone(tmp_path: Path, st
     """D11, pitfalls 14 and 13: in a session of its own and deaf to everything but SIGKILL."""
     process = drive(tmp_path, "launcher", start, "deaf", "SIGINT", "SIGTERM")
     process.send_signal(signal.SIGTERM)
-    outcome = finish(process)
+    outcome = finish(process, tmp_path)
     assert outcome["signals"][-1] == "SIGKILL"
     assert gone(pid(tmp_path))
 
@@ -117,8 +117,8 @@ def test_handlers_are_put_back() -> None:
 
 
 def test_an_ignored_sigchld_does_not_lose_the_exit_status(tmp_path: Path) -> None:
-    code = "import signal,sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); sys.argv[1:1] = []\n"
+    code = "import signal,sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
     code += "from support.drive import main; main(*sys.argv[1:])"
-    argv = [sys.executable, "-c", code, str(tmp_path), "half_closed", "0"]
-    ran = subprocess.run(argv, capture_output=True, check=True, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
-    assert json.loads(ran.stdout)["exit_status"] == 7
+    argv = [sys.executable, "-c", code, "headless", str(tmp_path), "half_closed", "0"]
+    subprocess.run(argv, check=True, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
+    assert json.loads((tmp_path / "outcome").read_text())["exit_status"] == 7

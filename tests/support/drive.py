@@ -1,6 +1,7 @@
-"""`drive.py FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision and print how it ended, as JSON.
+"""`drive.py HOW FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision, `headless` or in a `terminal`.
 
-Signals to a supervisor are tested on a process of its own, so that pytest's are left alone.
+How it ended is written to FOLDER/outcome as JSON. Signals to a supervisor and its terminal are tested on a process of
+its own, so that pytest's are left alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
+from git_agent_runner.supervise.terminal import run_terminal
 
 BEHAVE = str(Path(__file__).parent / "engines" / "behave.py")
 
@@ -24,9 +26,13 @@ def files(folder: str | os.PathLike[str]) -> AttemptFiles:
     return AttemptFiles(os.path.join(folder, "stdout"), os.path.join(folder, "stderr"))
 
 
-def main(folder: str, *words: str) -> None:
+def main(how: str, folder: str, *words: str) -> None:
     env = dict(os.environ) | {"GIT_AGENT_HANDLE": "7f3a9c21", "GIT_AGENT_RUN_DIR": folder}
-    print(json.dumps(run_headless(invocation(*words), env, files(folder))._asdict()))
+    if how == "headless":
+        outcome = run_headless(invocation(*words), env, files(folder))
+    else:
+        outcome = run_terminal(invocation(*words), env, os.path.join(folder, "pty-output"))
+    Path(folder, "outcome").write_text(json.dumps(outcome._asdict()))
 
 
 if __name__ == "__main__":

@@ -89,9 +89,9 @@ class Pump:
         self._open.add(fd)
         self._selector.register(fd, selectors.EVENT_WRITE, _Feed(self, fd, data))
 
-    def watch(self, fd: int, act: Callable[[], None]) -> None:
-        """Call `act` whenever `fd` is readable; `fd` stays the caller's."""
-        self._selector.register(fd, selectors.EVENT_READ, act)
+    def watch(self, fd: int, act: Callable[[], None], events: int = selectors.EVENT_READ) -> None:
+        """Call `act` whenever `fd` is readable (or `events`); `fd` stays the caller's."""
+        self._selector.register(fd, events, act)
 
     def forget(self, fd: int) -> None:
         self._selector.unregister(fd)
@@ -121,6 +121,8 @@ class Pump:
 
     def _take(self, fd: int, keep: Keep, source: Source, on_chunk: OnChunk | None) -> None:
         count = _readv(fd, self._buffer)
+        if count is None:
+            return
         if not count:
             self.forget(fd)
             return
@@ -147,9 +149,12 @@ class _Feed:
             self._pump.forget(self._fd)
 
 
-def _readv(fd: int, buffer: memoryview) -> int:
+def _readv(fd: int, buffer: memoryview) -> int | None:
+    """How many bytes came; 0 at the end, None when they are gone again (a terminal's output was flushed)."""
     try:
         return os.readv(fd, [buffer])
+    except BlockingIOError:
+        return None
     except OSError as error:
         if error.errno == errno.EIO:
             return 0  # Linux: the last process on a pseudo-terminal is gone

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -16,13 +16,18 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Inbox:
     """The signals that came since they were last taken. `fd` is readable when there is something to collect."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, acts: Mapping[int, Callable[[], None]]) -> None:
         self.fd = fd
+        self._acts = acts
         self._numbers: list[int] = []
 
     def collect(self) -> None:
-        """Take in what the pipe holds. SIGCHLD only wakes the loop; whoever cares polls the child."""
-        self._numbers += (number for number in os.read(self.fd, 4096) if number != signal.SIGCHLD)
+        """Take in what the pipe holds; signals with an act of their own are acted on and not kept."""
+        for number in os.read(self.fd, 4096):
+            if act := self._acts.get(number):
+                act()
+            else:
+                self._numbers.append(number)
 
     def take(self) -> tuple[int, ...]:
         taken, self._numbers = tuple(self._numbers), []
@@ -30,19 +35,21 @@ class Inbox:
 
 
 @contextmanager
-def caught(numbers: tuple[int, ...]) -> Iterator[Inbox]:
-    """Collect these signals and SIGCHLD instead of acting on them; afterwards all is as it was.
+def caught(numbers: tuple[int, ...], acts: Mapping[int, Callable[[], None]] | None = None) -> Iterator[Inbox]:
+    """Collect these signals instead of obeying them, and do `acts` for others; afterwards all is as it was.
 
     A signal that is ignored stays ignored (nohup, a background job of a script), except SIGCHLD: ignored, the
-    kernel would throw the engine's exit status away. Main thread only, as Python's signal handling is.
+    kernel would throw the engine's exit status away. SIGCHLD only wakes whoever polls the engine.
+    Main thread only, as Python's signal handling is.
     """
+    acts = {signal.SIGCHLD: _nothing, **(acts or {})}
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     old_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    old = {number: signal.signal(number, _only_wake) for number in (signal.SIGCHLD, *wanted)}
+    old = {number: signal.signal(number, _only_wake) for number in (*wanted, *acts)}
     try:
-        yield Inbox(reader)
+        yield Inbox(reader, acts)
     finally:
         for number, handler in old.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
@@ -53,3 +60,7 @@ def caught(numbers: tuple[int, ...]) -> Iterator[Inbox]:
 
 def _only_wake(number: int, frame: object) -> None:
     """Python writes the signal's number to the wake-up pipe only when a handler is installed."""
+
+
+def _nothing() -> None:
+    """That the loop woke up was all."""

@@ -77,7 +77,7 @@ def run(
         inbox = stack.enter_context(caught(ENDING))
         process = _spawn(invocation, env)
         root = tree.root_of(process.pid, env)
-        stack.callback(_never_leave, process, root)
+        stack.callback(never_leave, process.poll, root)
         pump = stack.enter_context(closing(Pump()))
         pump.read(_detach(process.stdout), keep_stdout, "stdout", on_chunk)
         pump.read(_detach(process.stderr), keep_stderr, "stderr", on_chunk)
@@ -128,8 +128,8 @@ def _detach(stream: IO[bytes] | None) -> int:
     return fd
 
 
-def _never_leave(process: subprocess.Popen[bytes], root: tree.Root) -> None:
+def never_leave(poll: Callable[[], int | None], root: tree.Root) -> None:
     """When we fail, the engine must not go on unwatched."""
-    if process.poll() is None:
+    if poll() is None:
         tree.end(root, tree.AT_ONCE)
-        process.poll()
+        poll()

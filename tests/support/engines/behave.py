@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
+import tty
 
 HERE = os.path.abspath(__file__)
 FOREVER = 60.0
@@ -102,6 +104,42 @@ def full_pipe() -> None:
     signal.signal(signal.SIGINT, finish)
     say("ready", os.getpid())
     time.sleep(FOREVER)
+
+
+def tty_facts() -> None:
+    """What a full-screen program asks of its terminal first."""
+    foreground = os.tcgetpgrp(0) == os.getpgrp()
+    say(os.environ.get("TERM"), os.isatty(0), os.isatty(1), os.isatty(2), foreground, *os.get_terminal_size())
+    say("erase", termios.tcgetattr(0)[6][termios.VERASE])
+
+
+def resized() -> None:
+    """Tells its new size, once."""
+    signal.signal(signal.SIGWINCH, lambda *_: (say("size", *os.get_terminal_size()), os._exit(0)))
+    say("ready", os.getpid())
+    time.sleep(FOREVER)
+
+
+def keys() -> None:
+    """Every byte that is typed, in hexadecimal, up to a q."""
+    tty.setraw(0)
+    say("ready", os.getpid())
+    typed = b""
+    while not typed.endswith(b"q"):
+        typed += os.read(0, 1024)
+    say(typed.hex())
+
+
+def paste(size: str) -> None:
+    """Fills its screen before it reads what was pasted."""
+    tty.setraw(0)
+    say("ready", os.getpid())
+    time.sleep(0.3)
+    flood("500000")
+    left = int(size)
+    while left > 0:
+        left -= len(os.read(0, 4096))
+    say("all")
 
 
 if __name__ == "__main__":
