@@ -7,9 +7,7 @@ from typing import Any, Literal, NamedTuple
 Source = Literal["pty-output", "stdout", "stderr"]
 SOURCES: tuple[Source, ...] = ("pty-output", "stdout", "stderr")
 
-EventKind = Literal[
-    "session", "message", "reasoning", "tool_call", "tool_result", "error", "usage", "end", "unknown"
-]
+EventKind = Literal["session", "message", "reasoning", "tool_call", "tool_result", "error", "usage", "end", "unknown"]
 
 Status = Literal[
     "completed",

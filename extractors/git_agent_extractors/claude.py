@@ -1,0 +1,219 @@
+"""Reading Claude Code: stream-json, json (an object, or an array of the events), and the hint a terminal session
+leaves.
+
+Every event carries `session_id`, but those of session-start hooks may carry a throw-away one
+(claude/2.1.332/25f-resume-by-name) and a resume that found nothing a fresh random one
+(claude/2.1.76/07-resume-unknown-stream).
+"""
+
+from __future__ import annotations
+
+import re
+
+from git_agent_extractors.model import Event, Status
+from git_agent_extractors.profile import (
+    NOTHING,
+    UUID,
+    ErrorRule,
+    Events,
+    Mode,
+    Object,
+    Profile,
+    by_code,
+    classify,
+    end,
+    failure,
+    numbers,
+    table,
+    text,
+)
+
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cache_read_input_tokens",
+    "cache_creation_input_tokens": "cache_creation_input_tokens",
+}
+_GONE = re.compile(r"No conversation found|.*requires a valid session ID")
+
+
+def _nothing(_: Object) -> Events:
+    return NOTHING
+
+
+def _blocks(obj: Object) -> list[Object]:
+    content = table(obj, "message").get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _flat(content: object) -> str:
+    """A tool's result is a text or a list of blocks."""
+    if isinstance(content, list):
+        return "\n".join(text(block, "text") for block in content if isinstance(block, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _tool_input(value: object) -> str:
+    """What a person reads of a tool call: its command, file, pattern, …: the first text in it."""
+    if not isinstance(value, dict):
+        return ""
+    return next((found for found in value.values() if isinstance(found, str)), "")
+
+
+def _block(block: Object) -> Event | None:
+    kind = block.get("type")
+    if kind == "text":
+        return Event("message", text(block, "text"))
+    if kind == "thinking":
+        return Event("reasoning", text(block, "thinking"))
+    if kind in {"tool_use", "server_tool_use"}:
+        return Event("tool_call", _tool_input(block.get("input")), text(block, "name"))
+    if kind in {"redacted_thinking", "image"}:
+        return None
+    return Event("unknown", name=f"assistant/{kind}", data=block)
+
+
+def _assistant(obj: Object) -> Events:
+    if obj.get("parent_tool_use_id") is not None:
+        return NOTHING  # a sub-agent's words are its own; its answer comes as the tool's result
+    if table(obj, "message").get("model") == "<synthetic>":  # an error in the clothes of a message
+        words = "\n".join(text(block, "text") for block in _blocks(obj))
+        return (failure(words, by_code(obj.get("api_error_status")), fatal=False),)
+    return [event for block in _blocks(obj) if (event := _block(block))]
+
+
+def _user(obj: Object) -> Events:
+    if obj.get("parent_tool_use_id") is not None:
+        return NOTHING
+    results = (block for block in _blocks(obj) if block.get("type") == "tool_result")
+    return [
+        Event("tool_result", _flat(block.get("content")), data={"failed": True} if block.get("is_error") else {})
+        for block in results
+    ]
+
+
+def _errors(obj: Object) -> str:
+    errors = obj.get("errors")
+    return "\n".join(e for e in errors if isinstance(e, str)) if isinstance(errors, list) else ""
+
+
+def _result_status(obj: Object, words: str) -> Status:
+    """Not by `subtype` alone: a 429 is a "success" with `is_error` (claude/2.1.332/13a-ratelimit-start)."""
+    subtype = obj.get("subtype")
+    if obj.get("is_error") is not True and subtype == "success":
+        return "completed"
+    if text(obj, "terminal_reason").startswith("aborted"):  # claude/2.1.332/x07-killtool-SIGINT
+        return "interrupted"
+    if _GONE.match(words):
+        return "session_missing"
+    if status := by_code(obj.get("api_error_status")):
+        return status
+    if subtype == "error_during_execution" and not words:
+        return "network"  # the reply was cut off (claude/2.0.42/15c-hangup)
+    return classify(words)
+
+
+def _result(obj: Object) -> Events:
+    words = text(obj, "result") or _errors(obj)
+    usage = numbers(table(obj, "usage"), _USAGE)
+    usage.update(numbers(obj, {"cost_usd": "total_cost_usd"}))
+    status = _result_status(obj, words)
+    if status not in {"completed", "interrupted"} and not words:
+        words = text(obj, "subtype")
+    return (Event("usage", data=usage), end(status, words))
+
+
+def _retry(obj: Object) -> Events:
+    words = f"{text(obj, 'error') or 'error'} {obj.get('error_status') or ''}".rstrip()
+    return (failure(words, by_code(obj.get("error_status")), fatal=False),)
+
+
+_SYSTEM_SILENT = {
+    "compact_boundary",
+    "hook_response",
+    "hook_started",
+    "permission_denied",
+    "session_title_changed",
+    "status",
+    "task_notification",
+    "task_started",
+}
+
+
+def _system(obj: Object) -> Events:
+    subtype = text(obj, "subtype")
+    if subtype == "init":
+        return (Event("usage", data={"model": text(obj, "model")}),)
+    if subtype == "api_retry":
+        return _retry(obj)
+    return NOTHING if subtype in _SYSTEM_SILENT else (Event("unknown", name=f"system/{subtype}", data=obj),)
+
+
+KINDS = {
+    "assistant": _assistant,
+    "user": _user,
+    "result": _result,
+    "system": _system,
+    "stream_event": _nothing,  # pieces of the messages that follow whole
+}
+
+
+def _session(obj: Object, _first: bool) -> object:
+    kind = obj.get("type")
+    if kind not in KINDS or obj.get("parent_tool_use_id") is not None:
+        return None
+    if kind == "system" and text(obj, "subtype").startswith("hook_"):
+        return None
+    if kind == "result" and obj.get("num_turns") == 0 and _GONE.match(_errors(obj)):
+        return None
+    return obj.get("session_id")
+
+
+_HINT = re.compile(r"Resume this session with:\s*\Z")
+_COMMAND = re.compile(rf"claude --resume ({UUID})")
+
+
+class ExitHint:
+    """`Resume this session with:` and `claude --resume <id>`, as the terminal form prints them when it ends.
+
+    Old screen text may follow the id on its line (anthropics/claude-code#84308). Both lines start at the first
+    column and end with a terminal's CR LF: the same words in a piped answer are the model's.
+    """
+
+    def __init__(self, _mode: Mode) -> None:
+        self._hinted = False
+
+    def line(self, text: str, raw: bytes) -> Events:
+        hinted, self._hinted = self._hinted, _HINT.match(text) is not None and raw.endswith(b"\r")
+        found = _COMMAND.match(text) if hinted else None
+        if found is None or found[1].encode() not in raw:
+            return NOTHING
+        return (Event("session", found[1], data={"value": found[1]}),)
+
+
+PROFILE = Profile(
+    name="claude",
+    field="session_id",
+    id_pattern=re.compile(UUID),
+    kinds=KINDS,
+    untyped=lambda _: None,
+    session=_session,
+    model=lambda obj: text(obj, "model") or None,
+    reader=ExitHint,
+    errors=(
+        ErrorRule(
+            re.compile(r"No conversation found with session ID|Error: --resume requires a valid session ID"),
+            "session_missing",
+        ),
+        ErrorRule(re.compile(r"Invalid API key|Not logged in|API Error: |Credit balance is too low"), None),
+        # claude/2.1.332/22d-pty-interactive-resume-unknown
+        ErrorRule(re.compile(r"\s*(?:Unable to connect to Anthropic services|Failed to connect to )"), "network"),
+        ErrorRule(re.compile(r"Error: |error: |--dangerously-skip-permissions cannot be used"), None),
+    ),
+    exits={},
+    needle=b'"session_id"',
+    tail=b"claude --resume ",
+    before=4096,
+    pretty=True,
+    closing=lambda obj: obj.get("type") == "result",
+)

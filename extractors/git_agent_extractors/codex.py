@@ -1,0 +1,259 @@
+"""Reading Codex CLI: `exec --json` events, the older untyped events, and the text banner.
+
+The session stands in `thread.started` alone (codex/0.171.0/01-start-json), in the configuration line that some older
+versions print first (openai/codex#3817), or in the banner of text mode: on stdout in 0.44, on stderr from 0.47 on
+(codex/0.44.0/02-start-text, codex/0.171.0/02-start-text). 0.29 prints no id at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from git_agent_extractors.model import Event
+from git_agent_extractors.profile import (
+    NOTHING,
+    UUID,
+    ErrorRule,
+    Events,
+    Handler,
+    Mode,
+    Object,
+    Profile,
+    end,
+    failure,
+    numbers,
+    table,
+    text,
+)
+
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "cached_input_tokens": "cached_input_tokens",
+    "output_tokens": "output_tokens",
+    "reasoning_output_tokens": "reasoning_output_tokens",
+}
+# 0.29 to 0.47 say it in three ways: "stream error: …; retrying 1/1 in 206ms", "Re-connecting... 1/1".
+_RETRY = re.compile(r"Re-?connecting\.\.\.|.*; retrying \d+/\d+ in ")
+
+
+def _nothing(_: Object) -> Events:
+    return NOTHING
+
+
+def _turn_completed(obj: Object) -> Events:
+    # From 0.98 on the numbers are the thread's, not the turn's (codex/0.171.0/05a-resume-json-before).
+    return (Event("usage", data=numbers(table(obj, "usage"), _USAGE)), end("completed"))
+
+
+def _turn_failed(obj: Object) -> Events:
+    message = text(table(obj, "error"), "message")
+    return (end(failure(message).data["status"], message),)
+
+
+def _error(obj: Object) -> Events:
+    message = text(obj, "message")
+    return (failure(message, fatal=not _RETRY.match(message)),)
+
+
+def _message(item: Object) -> Events:
+    return (Event("message", text(item, "text")),)
+
+
+def _reasoning(item: Object) -> Events:
+    return (Event("reasoning", text(item, "text")),)
+
+
+def _command_done(item: Object) -> Events:
+    failed = {"failed": True} if item.get("exit_code") else {}
+    return (Event("tool_result", text(item, "aggregated_output"), "shell", failed),)
+
+
+def _changes(item: Object) -> Events:
+    changes = item.get("changes")
+    paths = [text(c, "path") for c in changes if isinstance(c, dict)] if isinstance(changes, list) else []
+    return (Event("tool_call", "\n".join(paths), "edit"),)
+
+
+def _mcp(item: Object) -> Events:
+    return (Event("tool_call", str(item.get("arguments") or ""), f"{text(item, 'server')}.{text(item, 'tool')}"),)
+
+
+def _mcp_done(item: Object) -> Events:
+    found = item.get("error") or item.get("result")
+    return (Event("tool_result", str(found or ""), f"{text(item, 'server')}.{text(item, 'tool')}"),)
+
+
+def _warning(item: Object) -> Events:
+    # Warnings of successful runs too (codex/0.171.0/01-start-json): never the verdict.
+    return (failure(text(item, "message"), fatal=False),)
+
+
+# Item types of exec_events.rs in openai/codex.
+_STARTED: dict[str, Handler] = {
+    "command_execution": lambda item: (Event("tool_call", text(item, "command"), "shell"),),
+    "mcp_tool_call": _mcp,
+    "web_search": lambda item: (Event("tool_call", text(item, "query"), "web_search"),),
+}
+_COMPLETED: dict[str, Handler] = {
+    "agent_message": _message,
+    "reasoning": _reasoning,
+    "command_execution": _command_done,
+    "file_change": _changes,
+    "mcp_tool_call": _mcp_done,
+    "error": _warning,
+}
+_SILENT = {"todo_list", "web_search", "agent_message", "reasoning", "file_change", "collab_tool_call"}
+
+
+def _item(obj: Object) -> Events:
+    item, when = table(obj, "item"), obj["type"]
+    kind = text(item, "type")
+    handler = _COMPLETED.get(kind) if when == "item.completed" else _STARTED.get(kind)
+    if handler is not None:
+        return handler(item)
+    if kind in _SILENT or kind in _COMPLETED:
+        return NOTHING
+    return (Event("unknown", name=f"{when}/{kind}", data=obj),)
+
+
+KINDS: dict[str, Handler] = {
+    "thread.started": _nothing,
+    "turn.started": _nothing,
+    "turn.completed": _turn_completed,
+    "turn.failed": _turn_failed,
+    "error": _error,
+    "item.started": _item,
+    "item.updated": _nothing,
+    "item.completed": _item,
+}
+
+
+def _old_command(msg: Object) -> Events:
+    command = msg.get("command")
+    words = " ".join(map(str, command)) if isinstance(command, list) else ""
+    return (Event("tool_call", words, "shell"),)
+
+
+# Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no
+# tool call follows is.
+_OLD: dict[str, Handler] = {
+    "task_started": _nothing,
+    "agent_message": lambda msg: (Event("message", text(msg, "message")), end("completed")),
+    "agent_reasoning": _reasoning,
+    "exec_command_begin": _old_command,
+    "exec_command_output_delta": _nothing,
+    "exec_command_end": lambda msg: (Event("tool_result", text(msg, "aggregated_output"), "shell"),),
+    "token_count": lambda msg: (Event("usage", data=numbers(msg, _USAGE)),),
+    "stream_error": lambda msg: (failure(text(msg, "message"), fatal=False),),
+    "error": lambda msg: (failure(text(msg, "message")),),
+}
+
+
+def _untyped(obj: Object) -> Events | None:
+    msg = obj.get("msg")
+    if isinstance(msg, dict):
+        kind = text(msg, "type")
+        known = _OLD.get(kind)
+        return known(msg) if known else (Event("unknown", name=f"msg/{kind}", data=obj),)
+    if "model" in obj and "workdir" in obj:
+        return (Event("usage", data={"model": text(obj, "model")}),)
+    return NOTHING if obj.keys() == {"prompt"} else None
+
+
+def _session(obj: Object, first: bool) -> object:
+    if obj.get("type") == "thread.started":
+        return obj.get("thread_id")
+    return obj.get("session_id") if first and "type" not in obj else None
+
+
+_TITLE = re.compile(r"(?:\[[^\]]*\] )?OpenAI Codex v\d")
+_RULE = re.compile(r"-{8,}\s*\Z")
+_ID_LINE = re.compile(rf"session id: ({UUID})\s*\Z")
+_MODEL_LINE = re.compile(r"model: (\S+)")
+_FRAME_LINES = 40
+
+
+class Banner:
+    """The banner of text mode: title, dashes, `key: value` lines, dashes. Only the first one is the engine's.
+
+    What follows it is the echoed prompt and the answer (Kangentic/kangentic#392). Two ids in one frame, as a working
+    directory with a line break in its name would make, are none.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._frame: list[str] | None = None
+        self._titled = False
+        self._done = False
+        self._ids: set[str] = set()
+
+    def line(self, text: str, raw: bytes) -> Events:
+        if self._done:
+            return NOTHING
+        if self._frame is None:
+            if self._titled and _RULE.match(text):
+                self._frame = []
+            self._titled = _TITLE.match(text) is not None
+            return NOTHING
+        if _RULE.match(text):
+            return self._close()
+        found = _ID_LINE.match(text)
+        if found and found[1].encode() in raw:
+            self._ids.add(found[1])
+        self._frame.append(text)
+        if len(self._frame) > _FRAME_LINES:
+            self._frame = None
+            self._ids.clear()
+        return NOTHING
+
+    def _close(self) -> Events:
+        self._done = self._mode.text = True
+        models = [found[1] for found in map(_MODEL_LINE.match, self._frame or ()) if found]
+        data = {"model": models[0]} if models else {}
+        if len(self._ids) != 1:
+            return (Event("usage", data=data),)
+        (value,) = self._ids
+        return (Event("session", value, data={"value": value, **data}),)
+
+
+def _answer(lines: Sequence[str]) -> str:
+    """The answer in a text-mode output: all of it, or the last section under a line `codex` where a banner is."""
+    heads = [i for i, line in enumerate(lines) if re.fullmatch(r"(?:\[[^\]]*\] )?codex", line)]
+    if not heads or not any(map(_TITLE.match, lines)):
+        return "\n".join(lines).strip()
+    tail = lines[heads[-1] + 1 :]
+    stop = next((i for i, line in enumerate(tail) if re.match(r"(?:\[[^\]]*\] )?tokens used", line)), len(tail))
+    return "\n".join(tail[:stop]).strip()
+
+
+PROFILE = Profile(
+    name="codex",
+    field="thread_id",
+    id_pattern=re.compile(UUID),
+    kinds=KINDS,
+    untyped=_untyped,
+    session=_session,
+    model=lambda _: None,
+    reader=Banner,
+    errors=(
+        # codex/0.171.0/07a-resume-unknown-json; 20d-pty-interactive-resume-unknown
+        ErrorRule(
+            re.compile(r"(?i)error: .*(?:no rollout found|no saved session found|empty session file)"),
+            "session_missing",
+        ),
+        # codex/0.171.0/22b-concurrent-resume: another process holds the session
+        ErrorRule(re.compile(r"Error: .*already has an active writer"), "failed"),
+        ErrorRule(re.compile(r"Error: .*thread/resume failed"), "session_missing"),
+        ErrorRule(re.compile(r"Not inside a trusted directory"), "untrusted"),
+        ErrorRule(re.compile(r"ERROR: Re-?connecting"), fatal=False),
+        ErrorRule(re.compile(r"No prompt provided via stdin|Error: |ERROR: |error: "), None),
+        # codex/0.29.0/14d-ratelimit-text exits 0; its transcript stamps every section with the time
+        ErrorRule(re.compile(r"\[\d{4}-\d\d-\d\dT[\d:]+\] ERROR: "), None, sure=True),
+        ErrorRule(re.compile(r"\[\d{4}-\d\d-\d\dT[\d:]+\] stream error: "), None, fatal=False),
+    ),
+    exits={},
+    needle=b'"thread.started"',
+    banner=b"OpenAI Codex v",
+    answer=_answer,
+)

@@ -1,0 +1,106 @@
+"""Reading OpenCode: `run --format json` lines.
+
+Each carries the session as its own `sessionID`. Child sessions stand in a tool's metadata, and some versions let their
+events through (anomalyco/opencode#47972): the first event is the root's. The default format names no session at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from git_agent_extractors.model import Event
+from git_agent_extractors.profile import (
+    NOTHING,
+    ErrorRule,
+    Events,
+    NoText,
+    Object,
+    Profile,
+    by_code,
+    classify,
+    end,
+    failure,
+    numbers,
+    table,
+    text,
+)
+
+
+def _nothing(_: Object) -> Events:
+    return NOTHING
+
+
+def _text(obj: Object) -> Events:
+    return (Event("message", text(table(obj, "part"), "text")),)
+
+
+def _reasoning(obj: Object) -> Events:
+    return (Event("reasoning", text(table(obj, "part"), "text")),)
+
+
+def _tool_use(obj: Object) -> Events:
+    part = table(obj, "part")
+    state, name = table(part, "state"), text(part, "tool")
+    words = next((found for found in table(state, "input").values() if isinstance(found, str)), "")
+    if state.get("status") == "error":
+        result = Event("tool_result", text(state, "error"), name, {"failed": True})
+    else:
+        result = Event("tool_result", text(state, "output"), name)
+    return (Event("tool_call", words, name), result)
+
+
+def _step_finish(obj: Object) -> Events:
+    part = table(obj, "part")
+    usage = numbers(table(part, "tokens"), {"input_tokens": "input", "output_tokens": "output"})
+    usage.update(numbers(part, {"cost_usd": "cost"}))
+    reason = text(part, "reason")
+    if reason in {"tool-calls", "unknown"}:  # the loop goes on
+        return (Event("usage", data=usage),)
+    return (Event("usage", data=usage), end("completed" if reason == "stop" else "failed", name=reason))
+
+
+def _error(obj: Object) -> Events:
+    error = table(obj, "error")
+    data = table(error, "data")
+    message = text(data, "message") or text(error, "message") or text(error, "name")
+    return (failure(message, by_code(data.get("statusCode")) or classify(message)),)
+
+
+KINDS = {
+    "step_start": _nothing,
+    "step_finish": _step_finish,
+    "text": _text,
+    "reasoning": _reasoning,
+    "tool_use": _tool_use,
+    "error": _error,
+}
+
+
+def _session(obj: Object, _first: bool) -> object:
+    return obj.get("sessionID") if obj.get("type") in KINDS and "parentID" not in obj else None
+
+
+PROFILE = Profile(
+    name="opencode",
+    field="sessionID",
+    id_pattern=re.compile(r"ses_[0-9A-Za-z]{26}"),
+    kinds=KINDS,
+    untyped=lambda _: None,
+    session=_session,
+    model=lambda _: None,
+    reader=lambda _: NoText(),
+    errors=(
+        # Three shapes: opencode/1.18.33/resume-unknown-json, 1.2.27 (exit 0), 1.1.34 (hangs)
+        ErrorRule(
+            re.compile(
+                r"Error: Session not found|\s+message: \"(?:Session not found: |Resource not found: .*/session/.*/ses_)"
+            ),
+            "session_missing",
+        ),
+        ErrorRule(re.compile(r"(?:Error|error|NotFoundError|ProviderModelNotFoundError|ZodError): "), None),
+    ),
+    exits={},
+    needle=b'"sessionID"',
+    first=True,
+    usage_adds=True,
+)

@@ -1,0 +1,167 @@
+"""What an extractor profile is: all that is known about reading one engine's output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from git_agent_extractors.model import Event, Status
+
+Object = dict[str, Any]
+Events = Sequence[Event]
+Handler = Callable[[Object], Events]
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+NOTHING: Events = ()
+
+
+class Mode:
+    """What the sources of one attempt tell each other: once `text`, JSON-looking lines are text on all of them."""
+
+    def __init__(self) -> None:
+        self.text = False
+
+
+class ErrorRule(NamedTuple):
+    """A line of plain text by which an engine reports a failure; `pattern` is matched at the line's start.
+
+    `status` None is told by `classify`. Without `fatal` the engine goes on (a retry). `sure` holds even when the
+    engine exits 0 and the line stands among the model's own words.
+    """
+
+    pattern: re.Pattern[str]
+    status: Status | None = None
+    fatal: bool = True
+    sure: bool = False
+
+
+class TextReader(Protocol):
+    """Reads an engine's blocks of plain text, line by line."""
+
+    def line(self, text: str, raw: bytes) -> Events:
+        """Events that this line completes. `raw` is the line as it came: an id must stand in it unbroken."""
+
+
+class NoText:
+    """For engines whose plain text carries no session."""
+
+    def line(self, text: str, raw: bytes) -> Events:  # noqa: ARG002  the shape of TextReader
+        return NOTHING
+
+
+class Profile(NamedTuple):
+    """One engine. Every function is total: a JSON object may hold anything under any key.
+
+    Events of kind `error` may carry `{"fatal": False}` (the engine goes on) and `{"unsure": True}` (printed as
+    text where the model's own words stand too); `message` events `{"delta": True}` are pieces of one message.
+    """
+
+    name: str
+    field: str
+    id_pattern: re.Pattern[str]
+    # JSON objects by their "type", and those without one: None when the object is not this engine's.
+    kinds: Mapping[str, Handler]
+    untyped: Callable[[Object], Events | None]
+    # The id that an object claims, valid or not; the bool: it is the first JSON object of its source.
+    session: Callable[[Object, bool], object]
+    model: Callable[[Object], str | None]
+    reader: Callable[[Mode], TextReader]
+    errors: tuple[ErrorRule, ...]
+    exits: Mapping[int, Status]
+    # What stands in every line that has an id, and how many bytes before and after that line belong to it.
+    needle: bytes
+    before: int = 0
+    after: int = 0
+    # What stands in an id's line at the end of a terminal session; the line that begins a text-mode banner.
+    tail: bytes = b""
+    banner: bytes = b""
+    # The first id of a source is the root's (later ones may be a child's); else the last one counts.
+    first: bool = False
+    # Indented JSON documents are read too, not only lines.
+    pretty: bool = False
+    # Usage events are per step, to be added up; else the last one counts.
+    usage_adds: bool = False
+    # An object that, as the first of its source, is the whole output: text after it makes it a quotation.
+    closing: Callable[[Object], bool] = lambda _: False
+    # The answer in the lines of a text-mode output.
+    answer: Callable[[Sequence[str]], str] = lambda lines: "\n".join(lines).strip()
+
+
+def table(value: object, key: str) -> Object:
+    """`value[key]` if that is an object, else an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def text(value: Object, key: str) -> str:
+    """`value[key]` if that is a string, else the empty one."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def numbers(value: Object, names: Mapping[str, str]) -> dict[str, Any]:
+    """The numbers of `value` under our names for the engine's: {"input_tokens": "input"}."""
+    found = ((ours, value.get(theirs)) for ours, theirs in names.items())
+    return {ours: n for ours, n in found if isinstance(n, (int, float)) and not isinstance(n, bool)}
+
+
+def failure(message: str, status: Status | None = None, *, fatal: bool = True) -> Event:
+    """An error event; its status is told by its text unless known."""
+    data: dict[str, Any] = {"status": status or classify(message)}
+    if not fatal:
+        data["fatal"] = False
+    return Event("error", message, data=data)
+
+
+def end(status: Status, message: str = "", name: str = "") -> Event:
+    return Event("end", message, name, {"status": status})
+
+
+_HTTP = re.compile(r"(?i)(?:status|code|error|http|rejected)[\"']?[:= (]+(\d{3})\b")
+_WORDS: tuple[tuple[re.Pattern[str], Status], ...] = (
+    (
+        re.compile(
+            r"(?i)invalid (?:external )?api key|incorrect api key|not logged in|please run /login"
+            r"|invalid authentication|unauthorized|authentication_failed"
+            r"|missing environment variable|specify the GEMINI_API_KEY|set an auth method"
+        ),
+        "auth_failed",
+    ),
+    (
+        re.compile(r"(?i)rate.?limit|too many requests|usage limit|exhausted your|quota|resource_exhausted"),
+        "rate_limited",
+    ),
+    (re.compile(r"(?i)overloaded|experiencing high demand|service unavailable|internal server error"), "overloaded"),
+    (
+        re.compile(
+            r"(?i)ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|unable to connect"
+            r"|failed to connect|stream disconnected|error sending request|connection error|fetch failed"
+            r"|socket hang up|network error"
+        ),
+        "network",
+    ),
+)
+
+
+def by_code(code: object) -> Status | None:
+    """The status an HTTP code stands for; None for one that says nothing about what to do."""
+    if code in {401, 403}:
+        return "auth_failed"
+    if code == 429:
+        return "rate_limited"
+    if isinstance(code, int) and 500 <= code < 600:
+        return "overloaded"
+    return None
+
+
+def classify(message: str) -> Status:
+    """The status that an error's text tells: by its HTTP code, else by its words, else `failed`."""
+    message = message[:4096]
+    for found in _HTTP.finditer(message):
+        if status := by_code(int(found[1])):
+            return status
+    for pattern, known in _WORDS:
+        if pattern.search(message):
+            return known
+    return "failed"

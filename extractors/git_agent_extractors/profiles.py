@@ -1,0 +1,14 @@
+"""The engines that can be read, by name. The table is literal, so grep finds it."""
+
+from __future__ import annotations
+
+from git_agent_extractors import claude, codex, gemini, iflow, opencode
+from git_agent_extractors.profile import Profile
+
+PROFILES: dict[str, Profile] = {
+    "codex": codex.PROFILE,
+    "claude": claude.PROFILE,
+    "gemini": gemini.PROFILE,
+    "opencode": opencode.PROFILE,
+    "iflow": iflow.PROFILE,
+}

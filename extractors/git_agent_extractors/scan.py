@@ -1,0 +1,257 @@
+"""One source of an attempt, as a stream: bytes in, events out, in bounded memory."""
+
+from __future__ import annotations
+
+import orjson
+
+from git_agent_extractors.jsontext import loads
+from git_agent_extractors.lines import LINE_CAP, Lines
+from git_agent_extractors.model import NO_SESSION, Event, Session, Source
+from git_agent_extractors.profile import ErrorRule, Events, Mode, Object, Profile, failure
+from git_agent_extractors.prose import Document, Prose
+from git_agent_extractors.terminal import clean, has_controls
+
+_WARNINGS = 20
+
+
+class Scan:
+    """Reads one source. `known`: events of the engine were seen. `printed`: anything but blanks was.
+
+    Until the first event of the engine, plain text is kept: only an output without any is an answer in text mode,
+    and only there are lines on stdout believed to be the engine's errors. An object or block that should be the
+    whole output is held: if more text follows, it was a quotation in an answer.
+    """
+
+    def __init__(self, profile: Profile, source: Source, mode: Mode, *, cap: int = LINE_CAP) -> None:
+        self._profile = profile
+        self._kinds = profile.kinds
+        self._id_of = profile.session
+        self._source = source
+        self._mode = mode
+        self._cap = cap
+        self._lines = Lines(cap)
+        self._reader = profile.reader(mode)
+        self._document = Document(cap)
+        self._prose = Prose()
+        self._held: list[Event] | None = None
+        self._text_errors: list[Event] = []
+        self._value: str | None = None
+        self._first = True
+        self._number = 0
+        self._skipped: list[str] = []
+        self._damaged: list[str] = []
+        self.known = False
+        self.printed = False
+
+    @property
+    def session(self) -> Session:
+        return Session(self._profile.field, self._value) if self._value else NO_SESSION
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be read. A line that only looks like JSON is no damage in an output without events."""
+        found = self._skipped + (self._damaged if self.known else [])
+        more = len(found) - _WARNINGS
+        return [*found[:_WARNINGS], f"{self._source}: {more} more such lines"] if more > 0 else found
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        out: list[Event] = []
+        self._take(self._lines.feed(chunk), out)
+        return out
+
+    def close(self) -> list[Event]:
+        """The events of what is left: a last line without its end, held events, an answer in text mode."""
+        out: list[Event] = []
+        damaged = len(self._damaged)
+        self._take(self._lines.close(), out)
+        if len(self._damaged) > damaged:
+            self._damaged[-1] = f"{self._where()}: the last line is cut"
+        self._plain(self._document.take())
+        self._release(out)
+        if not self.known:
+            out += self._text_errors
+            if self._answers() and (answer := self._profile.answer(self._prose.lines())):
+                out.append(Event("message", answer))
+        return out
+
+    def _where(self) -> str:
+        return f"{self._source} line {self._number}"
+
+    def _answers(self) -> bool:
+        """Is the text of this source the model's? On a terminal only where a banner tells its sections apart."""
+        return self._source == "stdout" or (self._source == "pty-output" and self._mode.text)
+
+    def _take(self, lines: list[bytes | None], out: list[Event]) -> None:
+        for line in lines:
+            self._number += 1
+            if line is None:
+                self._skipped.append(f"{self._where()}: longer than {self._cap >> 20} MiB, skipped")
+            elif line.startswith(b"{") and not self._mode.text and not self._document:
+                try:
+                    obj = orjson.loads(line)
+                except orjson.JSONDecodeError:
+                    self._odd(line, out)
+                else:
+                    self._object(obj, line, out)
+            else:
+                self._odd(line, out)
+
+    def _odd(self, line: bytes, out: list[Event]) -> None:
+        """A line that is no plain JSON object: terminal output, text, part of a document."""
+        if not has_controls(line):
+            self._piece(line, line, out)
+            return
+        for piece in clean(line).rstrip(b"\r").split(b"\r"):
+            bare = piece.strip()
+            self._piece(bare if bare[:1] in (b"{", b"[") else piece, line, out)
+
+    def _piece(self, piece: bytes, raw: bytes, out: list[Event]) -> None:
+        if self._document:
+            self._continue(piece, out)
+        elif self._mode.text or piece[:1] not in (b"{", b"["):
+            self._text(piece.decode("utf-8", "replace"), raw, out)
+        elif self._profile.pretty and piece.rstrip() in (b"{", b"["):
+            self._document.add(piece)
+        else:
+            self._json(piece, raw, out)
+
+    def _json(self, piece: bytes, raw: bytes, out: list[Event]) -> None:
+        try:
+            value = loads(piece)
+        except ValueError:
+            value = None
+            if piece.startswith(b"{"):
+                self._damaged.append(f"{self._where()}: not valid JSON")
+        if isinstance(value, dict):
+            self._object(value, raw, out)
+        elif not self._array(value, raw, out):
+            self._text(piece.decode("utf-8", "replace"), raw, out)
+
+    def _array(self, value: object, raw: bytes, out: list[Event]) -> bool:
+        """Read an array of events; False when it is none."""
+        if not isinstance(value, list) or not any(isinstance(v, dict) and self._engines(v) for v in value):
+            return False
+        for item in value:
+            if isinstance(item, dict):
+                self._object(item, raw, out)
+        return True
+
+    def _engines(self, obj: Object) -> bool:
+        kind = obj.get("type")
+        if kind is None:
+            return self._profile.untyped(obj) is not None
+        return isinstance(kind, str) and kind in self._profile.kinds
+
+    def _continue(self, piece: bytes, out: list[Event]) -> None:
+        if not self._document.add(piece):
+            return
+        lines = self._document.take()
+        raw = b"\n".join(lines)
+        try:
+            value = loads(raw)
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and self._engines(value):
+            self._object(value, raw, out)
+        elif not self._array(value, raw, out):
+            self._plain(lines)
+
+    def _plain(self, lines: list[bytes]) -> None:
+        """Lines of what was no document of the engine's."""
+        if lines:
+            self._quoted()
+            self.printed = True
+        for line in lines:
+            self._keep(line.decode("utf-8", "replace"))
+
+    def _object(self, obj: Object, raw: bytes, out: list[Event]) -> None:
+        kind = obj.get("type")
+        handler = self._kinds.get(kind) if isinstance(kind, str) else None
+        events = handler(obj) if handler else self._other(obj, raw, out)
+        value = self._id_of(obj, self._first)
+        self._first = False
+        if value is not None and value != self._value and self._accept(value, raw):
+            model = self._profile.model(obj)
+            data = {"value": self._value, "model": model} if model else {"value": self._value}
+            events = (Event("session", self._value or "", data=data), *(events or ()))
+        if events is None:
+            return
+        if not self.known:
+            self._begin(obj, events, raw, out)
+            return
+        if self._held is not None:
+            self._release(out)
+        out += events
+
+    def _accept(self, value: object, raw: bytes) -> bool:
+        """Is this an id of the engine's shape, and does it stand in the line as it is? Then it is the session."""
+        if not isinstance(value, str) or not self._profile.id_pattern.fullmatch(value):
+            return False
+        if value.encode() not in raw or (self._profile.first and self._value is not None):
+            return False
+        self._value = value
+        return True
+
+    def _other(self, obj: Object, raw: bytes, out: list[Event]) -> Events | None:
+        """An object of no type that the engine is known to print; None when it is not the engine's at all."""
+        events = self._profile.untyped(obj) if "type" not in obj else None
+        self.printed = True
+        if events is None:
+            kind = obj.get("type")
+            out.append(Event("unknown", name=kind[:80] if isinstance(kind, str) else "untyped", data=obj))
+            self._keep(raw.decode("utf-8", "replace"))
+        return events
+
+    def _begin(self, obj: Object, events: Events, raw: bytes, out: list[Event]) -> None:
+        """The first events of the engine."""
+        self.printed = True
+        if self._source == "stdout" and self._profile.closing(obj):
+            self._keep(raw.decode("utf-8", "replace"))
+            self._held = list(events)
+        else:
+            out += events
+        self.known = True
+
+    def _release(self, out: list[Event]) -> None:
+        if self._held is not None:
+            out += self._held
+            self._held = None
+
+    def _quoted(self) -> None:
+        """Text follows what should have been the whole output."""
+        if self._held is not None:
+            self._held = self._value = None
+            self.known = False
+
+    def _keep(self, text: str) -> None:
+        if not self.known and self._source != "stderr":
+            self._prose.keep(text)
+
+    def _text(self, text: str, raw: bytes, out: list[Event]) -> None:
+        if text and not text.isspace():
+            self.printed = True
+            self._quoted()
+            self._block(self._reader.line(text, raw), out)
+            rule = next((rule for rule in self._profile.errors if rule.pattern.match(text)), None)
+            if rule is not None:
+                self._report(text, rule, out)
+        self._keep(text)
+
+    def _block(self, events: Events, out: list[Event]) -> None:
+        """Events of a block of text: a banner, a hint, or the one that ends the output."""
+        for event in events:
+            if event.kind == "session":
+                self._value = event.text
+        if self._source == "stdout" and any(event.kind == "end" for event in events):
+            self._held = list(events)
+        else:
+            out += events
+
+    def _report(self, text: str, rule: ErrorRule, out: list[Event]) -> None:
+        event = failure(text.strip(), rule.status, fatal=rule.fatal)
+        if not rule.sure and (self._source != "stderr" or self._mode.text):
+            event.data["unsure"] = True
+        if self._source == "stdout":
+            self._text_errors.append(event)
+        else:
+            out.append(event)

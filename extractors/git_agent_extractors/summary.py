@@ -1,0 +1,133 @@
+"""Folding an attempt's events into its transcript: the verdict, the answer, the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from git_agent_extractors.model import NO_SESSION, SOURCES, Event, Source, Status, Transcript
+from git_agent_extractors.profile import Profile
+from git_agent_extractors.scan import Scan
+
+# 128 + signal, as a shell or the engine itself says it: HUP, INT, QUIT, KILL, TERM (claude exits 143 on SIGTERM).
+_SIGNALLED = {129, 130, 131, 137, 143}
+
+
+class Summary:
+    """What the events of one attempt, in order, amount to."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._events: dict[str, int] = {}
+        self._unknown: dict[str, int] = {}
+        self._usage: dict[str, float] = {}
+        self._model: str | None = None
+        self._message: str | None = None
+        self._deltas: list[str] = []
+        self._end: Event | None = None
+        self._failure: Event | None = None
+
+    def add(self, events: Iterable[Event]) -> None:
+        counts = self._events
+        for event in events:
+            kind = event[0]
+            counts[kind] = counts.get(kind, 0) + 1
+            if kind == "message":
+                self._say(event)
+            elif kind == "tool_call":
+                self._end = None
+                self._deltas.clear()
+            elif kind not in {"tool_result", "reasoning"}:
+                self._note(event)
+
+    def _say(self, event: Event) -> None:
+        """A message after an end begins another turn: the run is not over."""
+        self._end = None
+        if not event.data.get("delta"):
+            self._deltas.clear()
+            self._message = event.text
+            return
+        self._message = None
+        self._deltas.append(event.text)
+
+    def _note(self, event: Event) -> None:
+        kind, data = event.kind, event.data
+        if model := data.get("model"):
+            self._model = model
+        if kind == "end":
+            self._end = event
+        elif kind == "usage":
+            self._count(data)
+        elif kind == "unknown":
+            self._unknown[event.name] = self._unknown.get(event.name, 0) + 1
+        elif kind == "error" and data.get("fatal", True):
+            self._failure = event
+            if not data.get("unsure"):
+                self._end = None
+
+    def _count(self, data: Mapping[str, Any]) -> None:
+        for name, value in data.items():
+            if isinstance(value, (int, float)):
+                base = self._usage.get(name, 0) if self._profile.usage_adds else 0
+                self._usage[name] = base + value
+
+    def transcript(self, scans: Mapping[Source, Scan], exit_status: int | None) -> Transcript:
+        status, error = self._verdict(scans, exit_status)
+        holder = next((source for source in SOURCES if source in scans and scans[source].session.value), None)
+        answer = self._message if self._message is not None else "".join(self._deltas) or None
+        if self._end is not None and status == "completed":
+            answer = answer or self._end.text or None
+        elif not any(scan.known for scan in scans.values()) and status not in {"completed", "interrupted"}:
+            answer = None  # what was printed is the error
+        return Transcript(
+            engine=self._profile.name,
+            session=scans[holder].session if holder else NO_SESSION,
+            source=holder,
+            status=status,
+            model=self._model,
+            final_message=answer,
+            usage=self._usage or None,
+            events=self._events,
+            unknown_events=self._unknown,
+            warnings=tuple(warning for source in SOURCES if source in scans for warning in scans[source].warnings),
+            error=error,
+        )
+
+    def _verdict(self, scans: Mapping[Source, Scan], exit_status: int | None) -> tuple[Status, str | None]:
+        """The engine's own end first, then the errors it printed, then its exit status."""
+        known = any(scan.known for scan in scans.values())
+        if self._end is not None:
+            status: Status = self._end.data["status"]
+            if status == "completed" and not known and (exit_status or 0) > 0:
+                return self._failed(exit_status)
+            if status != "failed":
+                return status, None if status == "completed" else self._end.text or None
+        elif not self._believed(exit_status):
+            return self._silent(scans, known, exit_status)
+        return self._failed(exit_status)
+
+    def _believed(self, exit_status: int | None) -> bool:
+        failed = self._failure
+        return failed is not None and (exit_status != 0 or not failed.data.get("unsure"))
+
+    def _failed(self, exit_status: int | None) -> tuple[Status, str | None]:
+        event = self._end if self._end is not None and self._end.data["status"] != "completed" else self._failure
+        status: Status = event.data["status"] if event else "failed"
+        if status == "failed" and exit_status is not None:
+            status = self._profile.exits.get(exit_status, status)
+        return status, (event.text or None) if event else None
+
+    def _silent(self, scans: Mapping[Source, Scan], known: bool, exit_status: int | None) -> tuple[Status, str | None]:
+        """No end and no error: a reply that was cut off, an answer in text mode, or nothing."""
+        if exit_status is not None and exit_status in self._profile.exits:
+            return self._profile.exits[exit_status], None
+        said = any(scan.printed for source, scan in scans.items() if source != "stderr")
+        if exit_status is None:
+            return ("interrupted" if any(scan.printed for scan in scans.values()) else "no_output"), None
+        if exit_status < 0 or exit_status in _SIGNALLED:
+            return "interrupted", None
+        if exit_status > 0:
+            return "failed", None
+        if known:
+            return "interrupted", None
+        return ("completed" if said else "no_output"), None
