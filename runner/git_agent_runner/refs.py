@@ -118,9 +118,22 @@ def commit_of(repo: Repository, revision: str) -> str | None:
     return in_repo(repo, *words, check=False).out.rstrip("\n") or None
 
 
-def is_ancestor(repo: Repository, ancestor: str, tip: str) -> bool:
-    """Is this commit the tip or behind it? False too for a commit that is gone (status 128)."""
-    return in_repo(repo, "merge-base", "--is-ancestor", ancestor, tip, check=False).status == 0
+def missing(repo: Repository, oids: Iterable[str]) -> set[str]:
+    """Those of these full object names that nothing has any more, in one process."""
+    asked = list(dict.fromkeys(oids))
+    out = in_repo(repo, "cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in asked)).out
+    return {oid for oid, line in zip(asked, out.split("\n"), strict=False) if line == f"{oid} missing"}
+
+
+def reachable(repo: Repository, oids: Iterable[str], tip: str) -> set[str]:
+    """Those of these commits that are the tip or behind it, in two processes, however many are asked for."""
+    asked = {oid for oid in oids if _is_oid(oid)}
+    asked -= missing(repo, asked)
+    if not asked:
+        return set()
+    orders = "".join(f"{oid}\n" for oid in asked) + f"^{tip}\n"
+    beyond = in_repo(repo, "rev-list", "--stdin", stdin=orders, check=False)
+    return asked - set(beyond.out.split("\n")) if beyond.status == 0 else set()
 
 
 def history(repo: Repository, tip: str, without: Iterable[str] = (), limit: int | None = None) -> list[str]:

@@ -120,13 +120,16 @@ def test_commit_of(repo: GitRepo, revision: str, parent: str | None) -> None:
     assert refs.commit_of(repo.facts(), revision) == (parent and repo.git("rev-parse", parent))
 
 
-def test_ancestors(repo: GitRepo) -> None:
-    facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
-    head = repo.head()
-    assert refs.is_ancestor(facts, parent, head)
-    assert refs.is_ancestor(facts, head, head)
-    assert not refs.is_ancestor(facts, head, parent)
-    assert not refs.is_ancestor(facts, "1" * 40, head)
+def test_reachable_and_missing_commits(repo: GitRepo) -> None:
+    base, parent = repo.head(), repo.git("rev-parse", "HEAD~1")
+    repo.switch_new("side", "HEAD~1")
+    side = repo.commit("s")
+    facts, gone = repo.facts(), "1" * 40
+    asked = [gone, base, parent, side, "--output=pwn", "HEAD"]
+    assert refs.reachable(facts, asked, base) == {base, parent}
+    assert refs.reachable(facts, asked, side) == {side, parent}
+    assert refs.reachable(facts, [gone], side) == set()
+    assert refs.missing(facts, [gone, base, side, gone]) == {gone}
 
 
 def test_history_leaves_out_the_base_and_stops_at_the_limit(repo: GitRepo) -> None:

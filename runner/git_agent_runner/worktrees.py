@@ -1,0 +1,112 @@
+"""Where a run goes on: in its own directory, on its own branch, or not at all without a word."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from typing import NamedTuple
+
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import HEADS
+from git_agent_runner.model import Record, Repository
+from git_agent_runner.refs import Worktree, commit_of, worktrees
+
+
+class Place(NamedTuple):
+    """The working directory of the next attempt; `note` is a line to say when it is not the recorded one."""
+
+    cwd: str
+    note: str | None = None
+
+
+def place(
+    record: Record,
+    repo: Repository,
+    elsewhere: Callable[[bool], bool],
+    *,
+    cwd_override: str | None = None,
+    default_directory: str | None = None,
+) -> Place:
+    """Where `record` runs next. `record.branch` is the run's branch now, after any rename.
+
+    `elsewhere(same_repository)` tells if the engine can resume outside the session's directory. No git process while
+    the run's branch is checked out where the command runs. Raises UserError `branch_elsewhere`, `directory_gone`.
+    """
+    if cwd_override is not None:
+        return _existing(cwd_override, record)
+    if not record.cwd:
+        return _existing(default_directory or repo.top, record)
+    if record.branch is None or (repo.top, repo.branch) == (record.worktree, record.branch):
+        return _existing(record.cwd, record)
+    trees = worktrees(repo)
+    if Worktree(record.worktree, record.branch) in trees:
+        return _existing(record.cwd, record)
+    now = next((tree for tree in trees if tree.branch == record.branch), None)
+    if now is None:
+        raise _nowhere(record, repo, trees, elsewhere)
+    if not elsewhere(True):
+        raise _only_there(record, trees, now)
+    return _moved(record, now)
+
+
+def _existing(cwd: str, record: Record) -> Place:
+    if os.path.isdir(cwd):
+        return Place(cwd)
+    raise UserError(
+        f"the directory of run {record.handle} is gone: '{cwd}'",
+        code="directory_gone",
+        hints=(f'to run it in another one: git agent resume {record.handle} --cwd DIR "<message>"',),
+    )
+
+
+def _moved(record: Record, now: Worktree) -> Place:
+    """The same subdirectory, if the other work tree has it."""
+    same = os.path.normpath(os.path.join(now.path, os.path.relpath(record.cwd, record.worktree or record.cwd)))
+    inside = same == now.path or same.startswith(now.path.rstrip("/") + "/")
+    cwd = same if inside and os.path.isdir(same) else now.path
+    return Place(cwd, f"running in '{cwd}', where '{record.branch}' is checked out now, instead of '{record.cwd}'")
+
+
+def _nowhere(record: Record, repo: Repository, trees: list[Worktree], elsewhere: Callable[[bool], bool]) -> UserError:
+    assert record.branch is not None
+    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    tree = recorded or Worktree(repo.top, repo.branch)
+    here = tree.path == repo.top
+    git = "git" if here else f"git -C {shlex.quote(tree.path)}"
+    branch = shlex.quote(record.branch)
+    if commit_of(repo, HEADS + record.branch) is None:
+        branch = f"-c {branch} {record.start_commit or ''}".rstrip()
+    works = elsewhere(False)
+    then = "resumes there too" if works else "resumes a session only in its own directory"
+    return UserError(
+        f"run {record.handle} belongs to branch '{record.branch}', but {_checked_out(tree, here=here)}",
+        code="branch_elsewhere",
+        hints=(
+            f"{git} switch {branch}",
+            f"or choose the directory yourself with --cwd DIR: {record.agent_name} {then}",
+        ),
+    )
+
+
+def _only_there(record: Record, trees: list[Worktree], now: Worktree) -> UserError:
+    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    only = f"{record.agent_name} resumes a session only in its own directory; with --cwd DIR it would not find it"
+    if recorded is None and not os.path.isdir(record.cwd):
+        return UserError(
+            f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"
+            f" '{now.path}'",
+            code="directory_gone",
+            hints=(f"git worktree move {shlex.quote(now.path)} {shlex.quote(record.worktree)}", only),
+        )
+    away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree any more"
+    return UserError(
+        f"run {record.handle} belongs to branch '{record.branch}', checked out in '{now.path}', but {away}",
+        code="branch_elsewhere",
+        hints=(f"git -C {shlex.quote(record.worktree)} switch {shlex.quote(record.branch or '')}", only),
+    )
+
+
+def _checked_out(tree: Worktree, *, here: bool) -> str:
+    place = "here" if here else f"in '{tree.path}'"
+    return f"HEAD is detached {place}" if tree.branch is None else f"'{tree.branch}' is checked out {place}"
