@@ -99,7 +99,7 @@ def _errors(obj: Object) -> str:
 
 def _result_status(obj: Object, words: str) -> Status:
     """Not by `subtype` alone: a 429 is a "success" with `is_error` (claude/2.1.332/13a-ratelimit-start)."""
-    subtype = obj.get("subtype")
+    subtype = obj.get("subtype", "success")
     if obj.get("is_error") is not True and subtype == "success":
         return "completed"
     if text(obj, "terminal_reason").startswith("aborted"):  # claude/2.1.332/x07-killtool-SIGINT
@@ -115,10 +115,14 @@ def _result_status(obj: Object, words: str) -> Status:
 
 def _result(obj: Object) -> Events:
     words = text(obj, "result") or _errors(obj)
-    usage = numbers(table(obj, "usage"), _USAGE)
-    usage.update(numbers(obj, {"cost_usd": "total_cost_usd"}))
+    usage = numbers(table(obj, "usage"), _USAGE) | numbers(obj, {"cost_usd": "total_cost_usd"})
+    models = table(obj, "modelUsage")
+    if len(models) == 1:  # `--output-format json` names the model nowhere else
+        usage["model"] = next(iter(models))
     status = _result_status(obj, words)
-    if status not in {"completed", "interrupted"} and not words:
+    if status == "interrupted":
+        words = ""  # only a diagnostic
+    elif status != "completed" and not words:
         words = text(obj, "subtype")
     return (Event("usage", data=usage), end(status, words))
 

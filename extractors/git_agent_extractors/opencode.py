@@ -93,7 +93,8 @@ PROFILE = Profile(
         # Three shapes: opencode/1.18.33/resume-unknown-json, 1.2.27 (exit 0), 1.1.34 (hangs)
         ErrorRule(
             re.compile(
-                r"Error: Session not found|\s+message: \"(?:Session not found: |Resource not found: .*/session/.*/ses_)"
+                r"Error: (Session not found)"
+                r"|\s+message: \"(Session not found: [^\"]*|Resource not found: [^\"]*/session/[^\"]*/ses_[^\"]*)"
             ),
             "session_missing",
         ),

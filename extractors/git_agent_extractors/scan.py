@@ -7,7 +7,7 @@ import orjson
 from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
-from git_agent_extractors.profile import ErrorRule, Events, Mode, Object, Profile, failure
+from git_agent_extractors.profile import Events, Mode, Object, Profile, failure
 from git_agent_extractors.prose import Document, Prose
 from git_agent_extractors.terminal import clean, has_controls
 
@@ -67,11 +67,11 @@ class Scan:
         if len(self._damaged) > damaged:
             self._damaged[-1] = f"{self._where()}: the last line is cut"
         self._plain(self._document.take())
-        self._release(out)
         if not self.known:
             out += self._text_errors
             if self._answers() and (answer := self._profile.answer(self._prose.lines())):
                 out.append(Event("message", answer))
+        self._release(out)
         return out
 
     def _where(self) -> str:
@@ -232,9 +232,7 @@ class Scan:
             self.printed = True
             self._quoted()
             self._block(self._reader.line(text, raw), out)
-            rule = next((rule for rule in self._profile.errors if rule.pattern.match(text)), None)
-            if rule is not None:
-                self._report(text, rule, out)
+            self._error(text, out)
         self._keep(text)
 
     def _block(self, events: Events, out: list[Event]) -> None:
@@ -247,8 +245,15 @@ class Scan:
         else:
             out += events
 
-    def _report(self, text: str, rule: ErrorRule, out: list[Event]) -> None:
-        event = failure(text.strip(), rule.status, fatal=rule.fatal)
+    def _error(self, text: str, out: list[Event]) -> None:
+        """The first rule that knows the line makes an error of it, or of the part that the rule's group names."""
+        for rule in self._profile.errors:
+            if found := rule.pattern.match(text):
+                break
+        else:
+            return
+        words = found[found.lastindex] if found.lastindex else text.strip()
+        event = failure(words, rule.status, fatal=rule.fatal)
         if not rule.sure and (self._source != "stderr" or self._mode.text):
             event.data["unsure"] = True
         if self._source == "stdout":

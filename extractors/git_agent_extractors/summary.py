@@ -74,7 +74,7 @@ class Summary:
     def transcript(self, scans: Mapping[Source, Scan], exit_status: int | None) -> Transcript:
         status, error = self._verdict(scans, exit_status)
         holder = next((source for source in SOURCES if source in scans and scans[source].session.value), None)
-        answer = self._message if self._message is not None else "".join(self._deltas) or None
+        answer = self._message or "".join(self._deltas) or None
         if self._end is not None and status == "completed":
             answer = answer or self._end.text or None
         elif not any(scan.known for scan in scans.values()) and status not in {"completed", "interrupted"}:

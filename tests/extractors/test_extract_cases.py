@@ -1,0 +1,78 @@
+"""Field cases: what people's engines printed, reduced, with the right answer beside each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_agent_extractors.find import find_session
+from git_agent_extractors.read import read, read_file
+
+CASES = Path(__file__).parent / "cases"
+
+
+def expected(case: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads((CASES / case / "expect.json").read_text())
+    return answer
+
+
+def inputs() -> list[Any]:
+    params = []
+    for folder in sorted(CASES.iterdir()):
+        facts = expected(folder.name)
+        files = facts.get("files")
+        for path in sorted(folder.iterdir()):
+            if path.name == "expect.json" or folder.name in {"A12", "A29"}:
+                continue
+            right = files[path.name] if isinstance(files, dict) else facts["session_id"]
+            params.append(pytest.param(facts["engine"], path, right, id=f"{folder.name}-{path.stem}"))
+    return params
+
+
+@pytest.mark.parametrize(("engine", "path", "right"), inputs())
+def test_session(engine: str, path: Path, right: str | None) -> None:
+    assert read_file(engine, path).session.value == right
+    assert find_session(engine, {"stdout": path})[0].value == right
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        pytest.param("turn1.txt", "parent_of_turn2", id="first run"),
+        pytest.param("turn2.txt", "after_turn2_resume_uses", id="its resume"),
+    ],
+)
+def test_each_run_of_an_old_claude_has_its_own_session(name: str, key: str) -> None:
+    assert read_file("claude", CASES / "A12" / name).session.value == expected("A12")[key]
+
+
+@pytest.mark.parametrize("name", ["crlf.txt", "utf8_bom.txt", "utf16le_bom.txt"])
+def test_what_a_windows_shell_writes(name: str) -> None:
+    transcript = read_file("codex", CASES / "A29" / name)
+    assert transcript.session.value == expected("A29")["files"]["crlf.txt"]
+    assert (transcript.status, transcript.final_message, transcript.warnings) == ("completed", "done", ())
+
+
+def test_first_line_of_300_kb(tmp_path: Path) -> None:
+    value = expected("A25")["session_id"]
+    long = json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": "y" * 300_000}]}})
+    path = tmp_path / "stdout.txt"
+    path.write_text(f'{long}\n{{"type":"result","result":"z","session_id":"{value}"}}\n')
+    assert read_file("claude", path).session.value == value
+
+
+def test_a_failing_run_keeps_its_id() -> None:
+    transcript = read_file("opencode", CASES / "A21" / "error.txt")
+    assert (transcript.status, transcript.error) == ("failed", "Unexpected server error")
+
+
+def test_killed_before_its_first_turn_ended() -> None:
+    transcript = read("codex", {"stdout": CASES / "A34" / "stdout.txt"}, exit_status=-15)
+    assert (transcript.session.value, transcript.status) == (expected("A34")["session_id"], "interrupted")
+
+
+def test_torn_tail_is_named_by_line() -> None:
+    assert read_file("codex", CASES / "A27" / "torn_tail.txt").warnings == ("stdout line 2: the last line is cut",)

@@ -1,0 +1,73 @@
+"""Every recording: the session its store knows, the verdict, and the whole transcript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from extractors.recorded import RECORDINGS, Recording
+from git_agent_extractors.find import find_session, search
+from git_agent_extractors.live import Decoder
+from git_agent_extractors.model import Event
+from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.read import read
+
+EACH = pytest.mark.parametrize("recording", [pytest.param(r, id=r.name) for r in RECORDINGS])
+
+
+@EACH
+def test_session_is_the_stores(recording: Recording) -> None:
+    value = read(recording.engine, recording.sources).session.value
+    if recording.session is None:
+        assert value is None
+    else:
+        assert value is not None
+        assert value.startswith(recording.session)
+
+
+@EACH
+def test_status_is_what_happened(recording: Recording) -> None:
+    assert read(recording.engine, recording.sources, exit_status=recording.exit_status).status == recording.status
+
+
+@EACH
+def test_transcript(recording: Recording, snapshot: SnapshotAssertion) -> None:
+    transcript = read(recording.engine, recording.sources, exit_status=recording.exit_status)
+    assert transcript._asdict() == snapshot
+    assert transcript.unknown_events == {}
+
+
+@EACH
+@pytest.mark.parametrize("window", [512, 4096])
+def test_windows_find_what_reading_finds(recording: Recording, window: int) -> None:
+    transcript = read(recording.engine, recording.sources)
+    expected = (transcript.session, transcript.source)
+    assert search(PROFILES[recording.engine], recording.sources, window) == expected
+    assert find_session(recording.engine, recording.sources) == expected
+
+
+@EACH
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_chunks_give_the_events_of_the_whole(recording: Recording, size: int) -> None:
+    assert decoded(recording, size) == decoded(recording, 1 << 20)
+
+
+def decoded(recording: Recording, size: int) -> list[Event]:
+    decoder = Decoder(recording.engine)
+    events: list[Event] = []
+    for source, path in recording.sources.items():
+        data = path.read_bytes()
+        for start in range(0, len(data), size):
+            events += decoder.feed(source, data[start : start + size])
+    return events + decoder.close()
+
+
+def test_session_comes_as_soon_as_its_line_is_printed(tmp_path: Path) -> None:
+    recording = next(r for r in RECORDINGS if r.name == "codex-0.171.0-17-kill-SIGTERM")
+    first = recording.sources["stdout"].read_bytes().split(b"\n")[0]
+    decoder = Decoder("codex")
+    assert decoder.feed("stdout", first) == []
+    (event,) = decoder.feed("stdout", b"\n")
+    assert (event.kind, event.data) == ("session", {"value": recording.session})
