@@ -1,0 +1,157 @@
+"""Where a run goes on: real work trees, one branch that must not be mixed up with another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from git_agent_runner.errors import UserError
+from git_agent_runner.worktrees import Place, place
+from support.gitrepo import GitRepo
+from support.runs import record
+
+HANDLE = "7f3a9c21"
+CHOOSE = "or choose the directory yourself with --cwd DIR: codex "
+
+
+def anywhere(_same_repository: bool) -> bool:
+    return True
+
+
+def only_there(_same_repository: bool) -> bool:
+    return False
+
+
+def test_same_branch_here_costs_no_git_process(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repo.path / "sub").mkdir()
+    made, facts = record(repo, HANDLE, cwd=f"{repo.path}/sub"), repo.facts()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert place(made, facts, only_there) == Place(f"{repo.path}/sub", None)
+
+
+def test_called_from_another_worktree_runs_in_its_own(repo: GitRepo, tmp_path: Path) -> None:
+    made = record(repo, HANDLE)
+    linked = repo.worktree(tmp_path / "linked", "side")
+    assert place(made, linked.facts(), only_there) == Place(str(repo.path), None)
+
+
+@pytest.mark.parametrize(("sub", "kept"), [("", ""), ("/sub", "/sub"), ("/untracked", "")])
+def test_branch_that_moved_to_another_worktree(repo: GitRepo, tmp_path: Path, sub: str, kept: str) -> None:
+    (repo.path / "sub").mkdir()
+    repo.switch_new("feat")
+    (repo.path / "sub/f").touch()
+    repo.commit("s")
+    (repo.path / "untracked").mkdir()
+    made = record(repo, HANDLE, cwd=f"{repo.path}{sub}")
+    repo.git("checkout", "-q", "main")
+    linked = repo.worktree(tmp_path / "linked", "feat")
+    cwd = f"{linked.path}{kept}"
+    found = place(made, repo.facts(), anywhere)
+    assert found.cwd == cwd
+    assert found.note == f"running in '{cwd}', where 'feat' is checked out now, instead of '{repo.path}{sub}'"
+
+
+def test_engine_that_resumes_only_in_its_directory_is_not_moved(repo: GitRepo, tmp_path: Path) -> None:
+    repo.switch_new("feat")
+    made = record(repo, HANDLE)
+    repo.git("checkout", "-q", "main")
+    linked = repo.worktree(tmp_path / "linked", "feat")
+    with pytest.raises(UserError) as caught:
+        place(made, linked.facts(), only_there)
+    belongs = f"run {HANDLE} belongs to branch 'feat', checked out in '{linked.path}'"
+    assert caught.value.code == "branch_elsewhere"
+    assert caught.value.message == f"{belongs}, but 'main' is checked out in '{repo.path}'"
+    assert caught.value.hints == (
+        f"git -C {repo.path} switch feat",
+        "codex resumes a session only in its own directory; with --cwd DIR it would not find it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "then"),
+    [(anywhere, "resumes there too"), (only_there, "resumes a session only in its own directory")],
+)
+def test_other_branch_here_names_both_and_the_ways_on(
+    repo: GitRepo, elsewhere: Callable[[bool], bool], then: str
+) -> None:
+    repo.switch_new("feat")
+    made = record(repo, HANDLE)
+    repo.git("checkout", "-q", "main")
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), elsewhere)
+    assert caught.value.code == "branch_elsewhere"
+    assert caught.value.message == f"run {HANDLE} belongs to branch 'feat', but 'main' is checked out here"
+    assert caught.value.hints == ("git switch feat", CHOOSE + then)
+
+
+def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
+    repo.switch_new("it's")
+    made = record(repo, HANDLE)
+    repo.git("checkout", "-q", "--detach", "main")
+    repo.git("branch", "-q", "-D", "it's")
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), anywhere)
+    assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', but HEAD is detached here"
+    assert caught.value.hints[0] == f"git switch -c 'it'\"'\"'s' {made.start_commit}"
+
+
+def test_branch_being_rebased_counts_as_checked_out(repo: GitRepo) -> None:
+    repo.switch_new("topic", "HEAD~1")
+    repo.commit("t", g="1\n")
+    made = record(repo, HANDLE)
+    repo.git("rebase", "-q", "-i", "main", env={"GIT_SEQUENCE_EDITOR": "sed -i 1s/pick/edit/"})
+    assert place(made, repo.facts(), only_there) == Place(str(repo.path), None)
+
+
+def test_directory_that_is_gone_is_never_replaced(repo: GitRepo) -> None:
+    made = record(repo, HANDLE, cwd=f"{repo.path}/gone")
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), anywhere, default_directory=str(repo.path))
+    assert (caught.value.code, caught.value.message) == (
+        "directory_gone",
+        f"the directory of run {HANDLE} is gone: '{repo.path}/gone'",
+    )
+
+
+def test_removed_worktree(repo: GitRepo, tmp_path: Path) -> None:
+    linked = repo.worktree(tmp_path / "linked", "feat")
+    made = record(linked, HANDLE)
+    repo.git("worktree", "remove", str(linked.path))
+    repo.git("checkout", "-q", "feat")
+    assert place(made, repo.facts(), anywhere).cwd == str(repo.path)
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), only_there)
+    assert caught.value.code == "directory_gone"
+    assert f"'{linked.path}'" in caught.value.message
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_directory_the_person_chose(repo: GitRepo, tmp_path: Path, wanted: bool) -> None:
+    repo.switch_new("feat")
+    made = record(repo, HANDLE)
+    repo.git("checkout", "-q", "main")
+    chosen = tmp_path / ("here" if wanted else "gone")
+    (tmp_path / "here").mkdir()
+    if wanted:
+        assert place(made, repo.facts(), only_there, cwd_override=str(chosen)) == Place(str(chosen), None)
+    else:
+        with pytest.raises(UserError, match="is gone"):
+            place(made, repo.facts(), only_there, cwd_override=str(chosen))
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_run_without_a_directory(repo: GitRepo, tmp_path: Path, configured: bool) -> None:
+    made = record(repo, HANDLE, cwd="")
+    default = str(tmp_path) if configured else None
+    expected = str(tmp_path if configured else repo.path)
+    assert place(made, repo.facts(), only_there, default_directory=default) == Place(expected, None)
+
+
+def test_run_of_a_detached_head_stays_in_its_directory(repo: GitRepo) -> None:
+    repo.git("checkout", "-q", "--detach")
+    made = record(repo, HANDLE)
+    repo.git("checkout", "-q", "main")
+    assert made.branch is None
+    assert place(made, repo.facts(), only_there) == Place(str(repo.path), None)
