@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import click
@@ -89,7 +90,7 @@ def read_message(words: str | None, option: str | None, file: str | None, names:
     if file is not None:
         return Message(_read_file(file), file)
     if words == "-":
-        return Message(_decode(click.get_binary_stream("stdin").read(), "standard input"), "standard input")
+        return Message(_decode(sys.stdin.buffer.read(), "standard input"), "standard input")
     return Message(_checked(text, source), source)
 
 

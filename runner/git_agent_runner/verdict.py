@@ -15,7 +15,8 @@ class Asked(NamedTuple):
     """What the attempt was to do. `session` is the id asked for (resume) or minted (start); `known` is the record's.
 
     `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
-    `interactive`: the terminal form, which may end without ever printing an id.
+    `interactive`: the terminal form, which may end without ever printing an id. `adopts`: the person picked the
+    session, or none was known, so whatever is reported becomes the run's.
     """
 
     kind: Kind
@@ -25,6 +26,7 @@ class Asked(NamedTuple):
     field: str
     forks: bool = False
     interactive: bool = False
+    adopts: bool = False
 
 
 class Ended(NamedTuple):
@@ -58,6 +60,9 @@ def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
         return kept._replace(resumed="yes")
     if status in ("session_missing", "no_output"):
         return kept
+    if asked.adopts:
+        session = Session(asked.field, reported)
+        return kept._replace(resumed="unverified", session=session, parent=asked.known.value or asked.parent)
     if asked.forks:
         return kept._replace(resumed="forked", session=Session(asked.field, reported), parent=asked.session)
     return kept._replace(resumed="as_new")

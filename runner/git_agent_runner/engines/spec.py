@@ -142,6 +142,8 @@ class Engine(NamedTuple):
     launch_note: Callable[[Version, tuple[str, ...]], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
     picker: Callable[[Launch], Invocation] | None = None
+    # What in the person's own configuration of the engine makes it lose sessions: a sentence, or None.
+    risk: Callable[[Mapping[str, str], Version], str | None] | None = None
 
 
 def parse_version(text: str) -> Version | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from git_agent_runner import git
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record, Repository
+from git_agent_runner.settings import Config
 from git_agent_runner.store import gitconfig, locks
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.noteline import age, parse, parse_line, render
@@ -229,6 +230,11 @@ def ensure_config(repo: Repository) -> bool:
     """Let git carry notes through amend and rebase, and merge them line by line. True if something was added."""
     rewrite = gitconfig.put(repo, "notes.rewriteRef", REF, enough=_covers, add=True)
     return gitconfig.put(repo, "notes.agent.mergeStrategy", "cat_sort_uniq", enough=bool, add=True) or rewrite
+
+
+def carried(config: Config) -> bool:
+    """Does git carry our notes through amend and rebase already?"""
+    return _covers(list(config.all("notes.rewriteref")))
 
 
 def show_notes(repo: Repository) -> bool:

@@ -1,0 +1,81 @@
+"""`git agent extract`: what a recorded transcript says, whoever recorded it. Needs no repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from git_agent_extractors.model import Transcript
+from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.read import read_file, read_stream
+from git_agent_runner.errors import FATAL, UsageError
+from git_agent_runner.present import fatal, print_json, shown, warn
+
+
+@click.command(short_help="Read a recorded transcript")
+@click.argument("engine", metavar="ENGINE")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per file, in order, one a line.")
+def command(engine: str, files: tuple[str, ...], as_json: bool) -> int:
+    """Read transcripts of ENGINE: session, status, model, usage and final message. `-` is standard input.
+
+    The exit status says whether every file could be read, not whether a session was found.
+    """
+    if engine not in PROFILES:
+        raise UsageError(f"unknown engine '{engine}'", hints=(f"engines are: {', '.join(PROFILES)}",))
+    status = 0
+    for name in files:
+        try:
+            found = _read(engine, name)
+        except OSError as error:
+            fatal(f"cannot read '{name}': {error.strerror}")
+            status = FATAL
+            continue
+        if as_json:
+            print_json(as_object(name, found))
+        else:
+            _print(name, found)
+    return status
+
+
+def _read(engine: str, name: str) -> Transcript:
+    return read_stream(engine, sys.stdin.buffer) if name == "-" else read_file(engine, Path(name))
+
+
+def as_object(name: str, found: Transcript) -> dict[str, Any]:
+    """The documented shape, schema 1, of one file."""
+    return {
+        "file": name,
+        "engine": found.engine,
+        "session": found.session._asdict(),
+        "status": found.status,
+        "model": found.model,
+        "finalMessage": found.final_message,
+        "usage": found.usage,
+        "events": found.events,
+        "unknownEvents": found.unknown_events,
+        "warnings": list(found.warnings),
+    }
+
+
+def _print(name: str, found: Transcript) -> None:
+    session = f"{found.session.field} {found.session.value}" if found.session.value else "none"
+    usage = ", ".join(f"{key} {value:g}" for key, value in (found.usage or {}).items())
+    rows = (
+        ("file", name),
+        ("session", session),
+        ("status", found.status),
+        ("model", found.model or "unknown"),
+        ("usage", usage or "unknown"),
+        ("events", ", ".join(f"{kind} {count}" for kind, count in found.events.items()) or "none"),
+        ("unknown", ", ".join(f"{kind} {count}" for kind, count in found.unknown_events.items())),
+        ("message", found.final_message or ""),
+    )
+    for key, value in rows:
+        if value:
+            print(f"{key:<9} {shown(value)}")
+    for text in found.warnings:
+        warn(f"{name}: {text}")

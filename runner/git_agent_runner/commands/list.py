@@ -1,0 +1,105 @@
+"""`git agent list`: runs, newest first. Its imports are part of what a person waits for."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from git_agent_runner import context
+from git_agent_runner.context import Context
+from git_agent_runner.present import print_json, table, warn
+from git_agent_runner.store import attempts, cache
+from git_agent_runner.store.cache import Row
+
+NEWEST = 50
+SCHEMA = 1
+
+
+@click.command(short_help="List runs, newest first")
+@click.option("--all", "everything", is_flag=True, help=f"All runs, not the newest {NEWEST}.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(everything: bool, as_json: bool) -> int:
+    """List this repository's runs, those of all branches and work trees, newest first."""
+    ctx = context.load()
+    now = time.time()
+    found = cache.listing(ctx.layout, now, None if everything else NEWEST)
+    gone = _missing_commits(ctx, found.rows)
+    if as_json:
+        runs = [_object(ctx, row, row.start_commit in gone) for row in found.rows]
+        print_json({"schema": SCHEMA, "runs": runs, "problems": [problem.message for problem in found.problems]})
+        return 0
+    if found.rows:
+        header = ("HANDLE", "ENGINE", "BRANCH", "STATUS", "WHEN", "COMMIT", "SESSION")
+        print(table(header, [_cells(ctx, row, now, gone) for row in found.rows]))
+    else:
+        print('no runs yet: git agent start "<prompt>"')
+    for problem in found.problems:
+        warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
+    return 0
+
+
+def _cells(ctx: Context, row: Row, now: float, gone: frozenset[str]) -> tuple[str, ...]:
+    commit = "commit missing" if row.start_commit in gone else (row.start_commit or "unborn")[:7]
+    session = row.session_value or "none"
+    return (
+        row.handle,
+        row.agent_name,
+        row.branch or "(detached)",
+        status(ctx, row),
+        age(row.updated_at, now),
+        commit,
+        session,
+    )
+
+
+def status(ctx: Context, row: Row) -> str:
+    """The last attempt's status; while there is none, what the run's lock says of it."""
+    if row.status:
+        return row.status
+    state = attempts.state(ctx.layout, row.handle, row.run_id)
+    return "interrupted" if state == "dead" else state
+
+
+def age(moment: str, now: float) -> str:
+    """`3 min ago`, from a record's time; the text itself where it is none."""
+    from datetime import datetime
+
+    try:
+        seconds = now - datetime.fromisoformat(moment).timestamp()
+    except ValueError:
+        return moment
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return f"{max(0, int(seconds))} s ago"
+
+
+def _missing_commits(ctx: Context, rows: list[Row]) -> frozenset[str]:
+    """Which start commits are gone: squashed away and collected, or never in this clone. One git process."""
+    from git_agent_runner.git import in_repo
+
+    commits = sorted({row.start_commit for row in rows if row.start_commit})
+    if not commits:
+        return frozenset()
+    out = in_repo(ctx.repo, "cat-file", "--batch-check=%(objectname)", stdin="\n".join(commits) + "\n").out
+    lines = out.split("\n")
+    return frozenset(commit for commit, line in zip(commits, lines, strict=False) if line.endswith(" missing"))
+
+
+def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
+    return {
+        "handle": row.handle,
+        "runId": row.run_id,
+        "engine": row.agent_name,
+        "branch": row.branch,
+        "status": status(ctx, row),
+        "attempts": row.attempts,
+        "session": row.session_value,
+        "createdAt": row.created_at,
+        "updatedAt": row.updated_at,
+        "cwd": row.cwd,
+        "startCommit": row.start_commit,
+        "commitMissing": commit_missing,
+    }

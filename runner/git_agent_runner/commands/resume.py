@@ -1,0 +1,110 @@
+"""`git agent resume`: go on with this branch's session, or say plainly why not."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from git_agent_runner import context, parse
+from git_agent_runner.commands.find import Where, find
+from git_agent_runner.commands.policy import Mode, Wish, go
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UsageError
+from git_agent_runner.store.layout import is_handle
+
+
+@click.command(cls=parse.EngineCommand, short_help="Go on with this branch's session")
+@click.argument("words", metavar="[HANDLE] [MESSAGE]", nargs=-1)
+@click.option("--handle", metavar="HANDLE", help="The run's handle, or a unique prefix of 4 or more.")
+@click.option("--branch", metavar="NAME", help="The run of this branch, renamed or deleted ones too.")
+@click.option("--commit", metavar="REV", help="The run noted on this commit.")
+@click.option("--message", "message_text", metavar="TEXT", help="The message, where it begins with a dash.")
+@click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
+@click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
+@click.option("-n", "--dry-run", is_flag=True, help="Print the exact command; start nothing.")
+@click.option("--strict", is_flag=True, help="Resume this session or fail; never anything else.")
+@click.option(
+    "--fallback",
+    type=click.Choice(["fail", "continue", "fresh", "picker"]),
+    help="What to do when it cannot be resumed; else agent.fallback, else fail.",
+)
+@click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
+@click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the engine then.")
+@click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
+def command(  # noqa: PLR0917  click passes options by name
+    words: tuple[str, ...],
+    handle: str | None,
+    branch: str | None,
+    commit: str | None,
+    message_text: str | None,
+    message_file: str | None,
+    interactive: bool,
+    dry_run: bool,
+    strict: bool,
+    fallback: Mode | None,
+    cwd: str | None,
+    session: str | None,
+    timeout: float | None,
+    raw: bool,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Go on with a session: this branch's, or the one named.
+
+    One word is the MESSAGE (`-` reads it from standard input); of two, the first is the HANDLE. What follows --
+    goes to the engine. On a terminal, without a message, the session opens interactively.
+    """
+    if strict and fallback not in (None, "fail"):
+        raise UsageError(f"--strict and --fallback {fallback} exclude each other")
+    ctx = context.load()
+    named, said = _words(ctx, words, handle)
+    message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
+    interactive = interactive or _opens(message is not None, named, words, dry_run=dry_run)
+    found = find(ctx, Where(named, branch, commit), verbose=verbose)
+    wish = Wish(
+        given=parse.engine_args(),
+        message=message.text if message else None if interactive else ctx.settings.continue_message,
+        interactive=interactive,
+        timeout=timeout,
+        raw=raw,
+        as_json=as_json,
+        verbose=verbose,
+        dry_run=dry_run,
+        cwd=os.path.realpath(cwd) if cwd else None,
+        session=session,
+    )
+    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), found)
+
+
+def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:
+    """(handle, message) of the words on the command line. Raises UsageError when they can be read two ways."""
+    if len(words) > (1 if handle else 2):
+        raise UsageError(f"too many words: '{words[-1]}'", hints=('quote the message: git agent resume "<message>"',))
+    if len(words) == 2:
+        return words
+    if len(words) == 1 and not handle and is_handle(words[0]) and os.path.lexists(ctx.layout.index_file(words[0])):
+        return words[0], None
+    return handle, words[0] if words else None
+
+
+def _opens(has_message: bool, handle: str | None, words: tuple[str, ...], *, dry_run: bool) -> bool:
+    """Without a message a terminal opens the session. Raises UsageError off a terminal, where one is needed."""
+    if has_message or dry_run:
+        return False
+    if os.isatty(0) and os.isatty(1):
+        return True
+    if handle and words:
+        raise UsageError(
+            f"'{handle}' is a run's handle; what is the message?",
+            hints=(f'git agent resume {handle} "<message>"', f"to send the word itself: --message={handle}"),
+        )
+    raise UsageError("no message", hints=('git agent resume "<message>"', "or -i, on a terminal, to open the session"))
+
+
+def _configured(ctx: Context) -> Mode:
+    chosen: dict[str | None, Mode] = {"continue": "continue", "fresh": "fresh", "picker": "picker"}
+    return chosen.get(ctx.settings.fallback, "fail")

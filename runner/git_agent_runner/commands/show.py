@@ -1,0 +1,178 @@
+"""`git agent show` and `git agent status`: one run, with its attempts and what would happen on a resume."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from git_agent_runner import context
+from git_agent_runner.commands.find import Where, found_record
+from git_agent_runner.commands.list import age
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.present import command_line, print_json, shown, warn
+from git_agent_runner.refs import commit_summary
+from git_agent_runner.store import attempts
+from git_agent_runner.store.document import CorruptRecord
+
+SCHEMA = 1
+
+
+@click.command(short_help="Show one run with its attempts")
+@click.argument("handle", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(handle: str | None, as_json: bool) -> int:
+    """Show the run HANDLE (a prefix of 4 or more will do), or this branch's run, with all its attempts."""
+    ctx = context.load()
+    return show(ctx, found_record(ctx, Where(handle)), as_json=as_json, attempts_too=True)
+
+
+def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> int:
+    story, problems = _attempts(ctx, record)
+    reason = why_not(ctx, record)
+    if as_json:
+        print_json(_object(ctx, record, story, reason))
+        return 0
+    for name, text in _rows(ctx, record, story, reason):
+        print(f"{name:<9} {shown(text)}")
+    if attempts_too:
+        for attempt in story:
+            print(f"\nattempt {attempt.number}  {shown(_ending(ctx, record, attempt))}")
+            for name, text in _attempt_rows(ctx, record, attempt):
+                print(f"  {name:<9} {shown(text)}")
+    for problem in problems:
+        warn(problem)
+    return 0
+
+
+def why_not(ctx: Context, record: Record) -> UserError | None:
+    """Why a resume would be refused just now, or None. The same checks, nothing started."""
+    from git_agent_runner.plan import plan_resume
+
+    try:
+        plan_resume(ctx, record, (), ctx.settings.continue_message)
+    except UserError as error:
+        return error
+    return None
+
+
+def _attempts(ctx: Context, record: Record) -> tuple[list[Attempt], list[str]]:
+    found, problems = [], []
+    for number in attempts.numbers(ctx.layout, record.run_id):
+        try:
+            found.append(attempts.read(ctx.layout, record.run_id, number))
+        except CorruptRecord as problem:
+            problems.append(problem.message)
+    return found, problems
+
+
+def state_text(ctx: Context, record: Record) -> str:
+    state = attempts.state(ctx.layout, record.handle, record.run_id)
+    if state == "running":
+        return "running"
+    return "interrupted (git-agent was killed)" if state == "dead" else record.status or "unknown"
+
+
+def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError | None) -> list[tuple[str, str]]:
+    session = f"{record.session.field} {record.session.value}" if record.session.value else "no session id"
+    rows = [
+        ("handle", f"{record.handle}   {record.agent_name} {record.engine_version} · {session}"),
+        ("branch", f"{record.branch or '(detached)'} from {_commit(ctx, record)}"),
+        ("cwd", record.cwd),
+        ("run", f"{ctx.layout.run(record.run_id)}  {record.attempts} attempt{'s' * (record.attempts != 1)}"),
+        ("status", f"{state_text(ctx, record)}, {age(record.updated_at, time.time())}"),
+        ("flags", command_line(record.launch_args)),
+        ("parent", record.parent_session or ""),
+        ("survivors", ", ".join(story[-1].survivors) if story else ""),
+        ("resume", f"no: {reason.message}" if reason else _resume_line(ctx, record)),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _resume_line(ctx: Context, record: Record) -> str:
+    here = record.branch == ctx.repo.branch
+    return 'git agent resume "<message>"' if here else f'git agent resume {record.handle} "<message>"'
+
+
+def _commit(ctx: Context, record: Record) -> str:
+    if record.start_commit is None:
+        return "an unborn branch"
+    found = commit_summary(ctx.repo, record.start_commit)
+    return f"{record.start_commit[:7]} {found.subject}" if found else f"{record.start_commit[:7]}, commit missing"
+
+
+def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
+    if attempt.ended_at is None:
+        return f"{attempt.kind}, {state_text(ctx, record)}"
+    exit_text = "not started" if attempt.exit_status is None else f"exit {attempt.exit_status}"
+    resumed = f", resumed: {attempt.resumed}" if attempt.resumed else ""
+    return f"{attempt.kind}, {attempt.status}, {exit_text}{resumed}"
+
+
+def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[str, str]]:
+    from git_agent_runner.drive import read_attempt
+
+    said = read_attempt(ctx, record, attempt.number, attempt.exit_status).final_message
+    rows = [
+        ("started", attempt.started_at),
+        ("command", command_line(attempt.argv)),
+        ("message", _short(attempt.message)),
+        ("said", _short(said)),
+        ("error", attempt.error or ""),
+        ("reported", attempt.reported_session or ""),
+        ("files", os.path.relpath(ctx.layout.attempt(record.run_id, attempt.number), ctx.cwd)),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _short(text: str | None, width: int = 400) -> str:
+    text = text or ""
+    return text if len(text) <= width else f"{text[:width]}… ({len(text)} characters)"
+
+
+def _object(ctx: Context, record: Record, story: list[Attempt], reason: UserError | None) -> dict[str, Any]:
+    """Schema 1 of `show --json` and `status --json`; docs/json.md describes it."""
+    return {
+        "schema": SCHEMA,
+        "handle": record.handle,
+        "runId": record.run_id,
+        "runDirectory": ctx.layout.run(record.run_id),
+        "engine": record.agent_name,
+        "engineVersion": record.engine_version,
+        "session": record.session._asdict(),
+        "parentSession": record.parent_session,
+        "launch": {"args": list(record.launch_args)},
+        "branch": record.branch,
+        "startCommit": record.start_commit,
+        "worktree": record.worktree,
+        "cwd": record.cwd,
+        "host": record.host,
+        "state": attempts.state(ctx.layout, record.handle, record.run_id),
+        "status": record.status,
+        "createdAt": record.created_at,
+        "updatedAt": record.updated_at,
+        "resumable": reason is None,
+        "reason": None if reason is None else {"code": reason.code, "message": reason.message, "hints": reason.hints},
+        "attempts": [_attempt_object(attempt) for attempt in story],
+    }
+
+
+def _attempt_object(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "kind": attempt.kind,
+        "startedAt": attempt.started_at,
+        "endedAt": attempt.ended_at,
+        "exitStatus": attempt.exit_status,
+        "status": attempt.status,
+        "resumed": attempt.resumed,
+        "reportedSession": attempt.reported_session,
+        "argv": list(attempt.argv),
+        "message": attempt.message,
+        "error": attempt.error,
+        "survivors": list(attempt.survivors),
+    }

@@ -1,0 +1,68 @@
+"""`git agent start`: a new run on this branch, or, with --resume, the branch's newest one."""
+
+from __future__ import annotations
+
+import click
+
+from git_agent_runner import context, parse
+from git_agent_runner.commands.find import newest_with_session
+from git_agent_runner.commands.policy import Wish, go, launch
+from git_agent_runner.errors import UsageError
+from git_agent_runner.plan import choose_engine, plan_start
+from git_agent_runner.present import say
+from git_agent_runner.store import notes
+
+
+@click.command(cls=parse.EngineCommand, short_help="Start an agent on this branch")
+@click.argument("prompt", required=False)
+@click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
+@click.option("-i", "--interactive", is_flag=True, help="In this terminal, with the engine's own interface.")
+@click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, where it begins with a dash.")
+@click.option("--prompt-file", metavar="FILE", help="Read the prompt from FILE.")
+@click.option("--resume", is_flag=True, help="Go on with this branch's newest session; start one if there is none.")
+@click.option("--strict", is_flag=True, help="With --resume: fail where it would start anew.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the engine then.")
+@click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
+@click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
+def command(  # noqa: PLR0917  click passes options by name
+    prompt: str | None,
+    engine: str | None,
+    interactive: bool,
+    prompt_text: str | None,
+    prompt_file: str | None,
+    resume: bool,
+    strict: bool,
+    timeout: float | None,
+    raw: bool,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Start an agent on this branch with PROMPT (`-` reads it from standard input).
+
+    What follows -- goes to the engine: git agent start -e codex "fix the test" -- --model gpt-5.
+    """
+    if strict and not resume:
+        raise UsageError(
+            "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
+        )
+    message = parse.read_message(prompt, prompt_text, prompt_file, ("--prompt", "--prompt-file"))
+    if message is None and not interactive:
+        raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
+    ctx = context.load()
+    if not notes.carried(ctx.config) and notes.ensure_config(ctx.repo):
+        say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
+    wish = Wish(
+        engine=engine,
+        given=parse.engine_args(),
+        message=message.text if message else None,
+        interactive=interactive,
+        timeout=timeout,
+        raw=raw,
+        as_json=as_json,
+        verbose=verbose,
+    )
+    if resume:
+        return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx))
+    plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, wish.message, interactive=interactive)
+    return launch(ctx, plan, wish)[0]

@@ -1,0 +1,48 @@
+"""What every command starts from: the repository, its runs, the person's settings. Read once, then passed on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from git_agent_runner import settings as reading
+from git_agent_runner.engines.spec import Engine
+from git_agent_runner.git import discover
+from git_agent_runner.model import Repository, Settings
+from git_agent_runner.probe import Probe, probe, user_cache_dir
+from git_agent_runner.store.index import Index
+from git_agent_runner.store.layout import Layout
+
+
+class Context(NamedTuple):
+    """`cwd` is the real path of the person's directory; `environ` is the person's environment, untouched."""
+
+    repo: Repository
+    layout: Layout
+    runs: Index
+    settings: Settings
+    config: reading.Config
+    environ: Mapping[str, str]
+    cwd: str
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Context:
+    """Raises UserError where there is no repository with a work tree, or a setting is not to be used."""
+    cwd = os.path.realpath(os.getcwd())
+    repo = discover(cwd, environ)
+    settings, config = reading.load(repo, environ)
+    layout = Layout(repo.common_dir)
+    return Context(repo, layout, Index(layout), settings, config, environ, cwd)
+
+
+def find_program(ctx: Context, engine: Engine) -> Probe:
+    """The engine's program and version, by the person's settings. Raises UserError as `probe` does."""
+    setting = ctx.settings.binaries.get(engine.name)
+    return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
+
+
+def timestamp(moment: datetime | None = None) -> str:
+    """A moment (now) as records keep it: ISO 8601, UTC, milliseconds, a trailing Z."""
+    return f"{(moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"

@@ -1,0 +1,239 @@
+"""From a record and a message to one exact invocation, or the reason why not. Reads; starts and writes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from git_agent_extractors.model import NO_SESSION
+from git_agent_runner.context import Context, find_program, timestamp
+from git_agent_runner.engines import MODULES, arguments, load
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, Version, dotted
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Record
+from git_agent_runner.preflight import (
+    check_flags,
+    check_message,
+    check_version,
+    fitting,
+    locate,
+    refuse_live,
+    refuse_strays,
+    session_value,
+)
+from git_agent_runner.verdict import Kind
+from git_agent_runner.worktrees import Place, place
+
+UNKNOWN = Located("unknown")
+
+
+class Plan(NamedTuple):
+    """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
+
+    `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
+    """
+
+    record: Record
+    engine: Engine
+    kind: Kind
+    invocation: Invocation
+    message: str | None
+    session: str | None
+    forks: bool
+    interactive: bool
+    adopts: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def choose_engine(ctx: Context, name: str | None) -> Engine:
+    """The engine asked for, or the configured one. Raises UserError `engine_unset` or `engine_unknown`."""
+    chosen = name or ctx.settings.engine
+    if chosen:
+        return load(chosen)
+    raise UserError(
+        "no engine: give one with -e, or set agent.engine",
+        code="engine_unset",
+        hints=("git config --global agent.engine claude", f"engines are: {', '.join(MODULES)}"),
+    )
+
+
+def plan_start(
+    ctx: Context,
+    engine: Engine,
+    given: tuple[str, ...],
+    message: str | None,
+    *,
+    interactive: bool = False,
+    existing: Record | None = None,
+) -> Plan:
+    """A new session: of a new run, or, with `existing`, a fresh one in the same run and directory.
+
+    Raises UserError for what the engine would not take: flags, message, directory.
+    """
+    program = find_program(ctx, engine)
+    recorded = existing.launch_args if existing else ctx.settings.args.get(engine.name, ())
+    refuse_strays(engine, given)
+    args = arguments.overlay(engine.options, recorded, given)
+    check_flags(engine, program, args)
+    check_message(engine, program.version, message)
+    cwd = existing.cwd if existing else _directory(ctx, engine, args)
+    launch = Launch(
+        binary=program.binary,
+        version=program.version,
+        args=arguments.launch_args(engine.options, args),
+        message=message,
+        session=engine.mint(program.version),
+        cwd=cwd,
+        interactive=interactive,
+    )
+    return Plan(
+        record=_begun(ctx, existing or _new_record(ctx, engine, cwd), launch),
+        engine=engine,
+        kind="fresh" if existing else "start",
+        invocation=fitting(engine.start(launch)),
+        message=message,
+        session=launch.session,
+        forks=False,
+        interactive=interactive,
+        notes=(*_leaves_nothing(engine, args), *_said(engine.launch_note(program.version, args))),
+    )
+
+
+def plan_resume(
+    ctx: Context,
+    record: Record,
+    given: tuple[str, ...],
+    message: str | None,
+    *,
+    interactive: bool = False,
+    cwd: str | None = None,
+    session: str | None = None,
+    kind: Kind = "resume",
+    picker: bool = False,
+) -> Plan:
+    """The next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
+    session of the directory, or opens the engine's `picker`.
+
+    Raises UserError with a code that says what is missing: `session_unknown`, `session_malformed`,
+    `session_missing`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, `directory_gone`, ….
+    """
+    engine = load(record.agent_name)
+    refuse_live(ctx, record)
+    by_id = kind == "resume"
+    value = session_value(record, engine, session) if by_id else record.session.value
+    program = find_program(ctx, engine)
+    if by_id:
+        check_version(engine, program.version)
+    refuse_strays(engine, given)
+    args = arguments.overlay(engine.options, record.launch_args, given)
+    check_flags(engine, program, args)
+    check_message(engine, program.version, message)
+    where = _place(ctx, record, engine, program.version, cwd)
+    located = locate(ctx, engine, program.version, record, where.cwd, value) if by_id and value else UNKNOWN
+    launch = Launch(
+        binary=program.binary,
+        version=program.version,
+        args=arguments.launch_args(engine.options, args),
+        message=message,
+        session=value,
+        cwd=where.cwd,
+        session_cwd=located.cwd or record.cwd or where.cwd,
+        interactive=interactive,
+    )
+    compiled = engine.resume if by_id else _form(engine, picker=picker)
+    return Plan(
+        record=_begun(ctx, record, launch),
+        engine=engine,
+        kind=kind,
+        invocation=fitting(compiled(launch)),
+        message=message,
+        session=value,
+        forks=engine.forks(program.version, args),
+        interactive=interactive,
+        adopts=picker or value is None,
+        notes=_said(where.note, _elsewhere(engine, program.version, launch), engine.launch_note(program.version, args)),
+    )
+
+
+def _begun(ctx: Context, record: Record, launch: Launch) -> Record:
+    return record._replace(
+        launch_args=launch.args,
+        engine_version=dotted(launch.version),
+        attempts=record.attempts + 1,
+        status=None,
+        updated_at=timestamp(),
+        host=os.uname().nodename,
+        branch=record.branch if record.branch is not None else ctx.repo.branch,
+    )
+
+
+def _new_record(ctx: Context, engine: Engine, cwd: str) -> Record:
+    return Record(
+        handle="",
+        run_id="",
+        run_directory="",
+        agent_name=engine.name,
+        session=NO_SESSION,
+        branch=ctx.repo.branch,
+        worktree=ctx.repo.top,
+        cwd=cwd,
+        start_commit=ctx.repo.head,
+        created_at=timestamp(),
+    )
+
+
+def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
+    """Where a new run works: a `-C DIR` of the engine's, resolved; else the person's directory."""
+    named = arguments.directory(engine.options, args)
+    inside = ctx.cwd if _inside(ctx.cwd, ctx.repo.top) else ctx.repo.top
+    cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
+    if not os.path.isdir(cwd):
+        raise UserError(f"there is no directory '{cwd}'", code="directory_gone")
+    if not _inside(cwd, ctx.repo.top):
+        raise UserError(
+            f"'{cwd}' is outside this work tree",
+            code="directory_outside",
+            hints=("a run belongs to the branch of the work tree it runs in; start it from that one",),
+        )
+    return cwd
+
+
+def _inside(path: str, top: str) -> bool:
+    return path == top or path.startswith(top.rstrip("/") + "/")
+
+
+def _place(ctx: Context, record: Record, engine: Engine, version: Version, override: str | None) -> Place:
+    return place(
+        record,
+        ctx.repo,
+        lambda same_repository: engine.elsewhere(version, same_repository),
+        cwd_override=override,
+        default_directory=ctx.settings.default_directory,
+    )
+
+
+def _elsewhere(engine: Engine, version: Version, launch: Launch) -> str | None:
+    """What the engine does when it resumes in a directory that is not the session's."""
+    if launch.session_cwd is None or os.path.realpath(launch.session_cwd) == os.path.realpath(launch.cwd):
+        return None
+    return engine.elsewhere_note(version)
+
+
+def _form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:
+    form = engine.picker if picker else engine.continue_
+    if form is None:
+        what = "session picker" if picker else "'continue the newest session'"
+        raise UserError(f"{engine.name} has no {what}", code="resume_unsupported")
+    return form
+
+
+def _leaves_nothing(engine: Engine, args: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        f"with {word.name} {engine.name} keeps no session: this run cannot be resumed"
+        for word in arguments.find(engine.options, args, "no_session")
+    )
+
+
+def _said(*lines: str | None) -> tuple[str, ...]:
+    return tuple(line for line in lines if line)
