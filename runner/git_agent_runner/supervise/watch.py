@@ -75,11 +75,13 @@ class Watch:
 
     def run(self) -> Outcome:
         """Follow the process to its end; end its tree when a limit or a signal asks for it."""
-        while not self._over() and not self._must_end():
+        must_end = False
+        while not (must_end or self._over()):
             self._pump.step(self._patience())
             self._notice_silence()
+            must_end = self._must_end()
         stalled = self._silent()
-        ended = self._end() if self._must_end() else None
+        ended = self._end() if must_end else None
         self._pump.drain()
         return Outcome(
             exit_status=self._poll(),
@@ -111,7 +113,12 @@ class Watch:
 
     def _end(self) -> tree.Ended:
         quick = self._received in {signal.SIGTERM, signal.SIGHUP}
-        return tree.end(self._root, tree.PROMPT if quick else tree.PATIENT, self._pass)
+        ended = tree.end(self._root, tree.PROMPT if quick else tree.PATIENT, self._pass)
+        # The last threads of a dead process may outlive it by a moment, and only then has it a status.
+        until = time.monotonic() + AFTERWARDS
+        while self._poll() is None and time.monotonic() < until:
+            self._pass(tree.POLL)
+        return ended
 
     def _pass(self, seconds: float) -> bool:
         """Let time pass without letting the pipes fill, which would keep the engine from ending.
