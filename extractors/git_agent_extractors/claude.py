@@ -61,7 +61,7 @@ def _tool_input(value: object) -> str:
 
 
 def _block(block: Object) -> Event | None:
-    kind = block.get("type")
+    kind = text(block, "type")
     if kind == "text":
         return Event("message", text(block, "text"))
     if kind == "thinking":
@@ -99,7 +99,7 @@ def _errors(obj: Object) -> str:
 
 def _result_status(obj: Object, words: str) -> Status:
     """Not by `subtype` alone: a 429 is a "success" with `is_error` (claude/2.1.332/13a-ratelimit-start)."""
-    subtype = obj.get("subtype", "success")
+    subtype = text(obj, "subtype") or "success"
     if obj.get("is_error") is not True and subtype == "success":
         return "completed"
     if text(obj, "terminal_reason").startswith("aborted"):  # claude/2.1.332/x07-killtool-SIGINT
@@ -163,7 +163,7 @@ KINDS = {
 
 
 def _session(obj: Object, _first: bool) -> object:
-    kind = obj.get("type")
+    kind = text(obj, "type")
     if kind not in KINDS or obj.get("parent_tool_use_id") is not None:
         return None
     if kind == "system" and text(obj, "subtype").startswith("hook_"):

@@ -77,7 +77,7 @@ KINDS = {
 
 
 def _session(obj: Object, _first: bool) -> object:
-    return obj.get("sessionID") if obj.get("type") in KINDS and "parentID" not in obj else None
+    return obj.get("sessionID") if text(obj, "type") in KINDS and "parentID" not in obj else None
 
 
 PROFILE = Profile(

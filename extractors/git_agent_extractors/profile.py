@@ -101,9 +101,12 @@ def text(value: Object, key: str) -> str:
 
 
 def numbers(value: Object, names: Mapping[str, str]) -> dict[str, Any]:
-    """The numbers of `value` under our names for the engine's: {"input_tokens": "input"}."""
-    found = ((ours, value.get(theirs)) for ours, theirs in names.items())
-    return {ours: n for ours, n in found if isinstance(n, (int, float)) and not isinstance(n, bool)}
+    """The finite numbers of `value` under our names for the engine's: {"input_tokens": "input"}."""
+    return {ours: found for ours, theirs in names.items() if _is_number(found := value.get(theirs))}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
 
 
 def failure(message: str, status: Status | None = None, *, fatal: bool = True) -> Event:
@@ -146,13 +149,13 @@ _WORDS: tuple[tuple[re.Pattern[str], Status], ...] = (
 
 def by_code(code: object) -> Status | None:
     """The status an HTTP code stands for; None for one that says nothing about what to do."""
+    if not isinstance(code, int):
+        return None
     if code in {401, 403}:
         return "auth_failed"
     if code == 429:
         return "rate_limited"
-    if isinstance(code, int) and 500 <= code < 600:
-        return "overloaded"
-    return None
+    return "overloaded" if 500 <= code < 600 else None
 
 
 def classify(message: str) -> Status:

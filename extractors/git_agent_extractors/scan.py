@@ -231,7 +231,11 @@ class Scan:
         if text and not text.isspace():
             self.printed = True
             self._quoted()
-            self._block(self._reader.line(text, raw), out)
+            before = self._mode.text
+            events = self._reader.line(text, raw)
+            if self._mode.text and not before:  # what looked like events was the echo of a command line
+                self._value, self.known = None, False
+            self._block(events, out)
             self._error(text, out)
         self._keep(text)
 
