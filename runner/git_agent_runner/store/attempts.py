@@ -162,11 +162,11 @@ def rebuild(layout: Layout, run_id: str) -> Record:
     )
 
 
-def state(layout: Layout, record: Record) -> State:
+def state(layout: Layout, handle: str, run_id: str) -> State:
     """running: a process holds the run's lock, or the engine outlived the git-agent that started it."""
-    if locks.is_locked(layout.run_lock(record.handle)):
+    if locks.is_locked(layout.run_lock(handle)):
         return "running"
-    attempt = latest(layout, record.run_id)
+    attempt = latest(layout, run_id)
     if attempt is None or attempt.ended_at is not None:
         return "finished"
     return "running" if _lives(attempt.pid, attempt.process_started) else "dead"

@@ -163,7 +163,10 @@ def _set_items(items: CommentedSeq, values: list[Any]) -> None:
         if _plain(items[place], TEXT) != value:
             items[place] = _node(value)
     items.extend(_node(value) for value in values[len(items) :])
-    if after:
+    own = items.ca.items.get(len(values) - 1)
+    if after and own:
+        own[0].value += after[0].value.lstrip("\n")
+    elif after:
         items.ca.items[len(values) - 1] = after
 
 
