@@ -119,9 +119,12 @@ def in_repo(repo: Repository, *words: str, stdin: str | None = None, check: bool
 
 
 def _spawn(words: Sequence[str], cwd: str | None, stdin: str | None, environ: Mapping[str, str]) -> Result:
-    data = b"" if stdin is None else stdin.encode("utf-8", "surrogateescape")
+    data = None if stdin is None else stdin.encode("utf-8", "surrogateescape")
+    source = subprocess.DEVNULL if data is None else None  # never the terminal, nor what a caller's pipe holds
     try:
-        done = subprocess.run(("git", *words), cwd=cwd, input=data, capture_output=True, env=environ, check=False)
+        done = subprocess.run(
+            ("git", *words), cwd=cwd, stdin=source, input=data, capture_output=True, env=environ, check=False
+        )
     except OSError as error:
         raise _cannot_start(error, cwd) from None
     return Result(done.returncode, _text(done.stdout), _text(done.stderr))

@@ -5,24 +5,14 @@ Each step costs git processes, so each asks only what the steps before it left o
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
-from typing import NoReturn
-
 from git_agent_runner import refs
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Note, Record, Repository
+from git_agent_runner.model import Record, Repository
 from git_agent_runner.search import Resolved, Search
 from git_agent_runner.settings import Config
-from git_agent_runner.store import notes
-from git_agent_runner.store.cache import Row
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import is_handle
 
 __all__ = ["Resolved", "resolve"]
-
-FIRST_COMMITS = 1000  # the nearest note is nearly always among these; only then are all asked for
-NAMED = 3  # runs that a hint names
 
 
 def resolve(
@@ -44,41 +34,24 @@ def resolve(
     if handle is not None:
         return _by_handle(search, handle)
     if commit is not None:
-        return _by_commit(search, commit, branch)
+        from git_agent_runner.candidates import by_commit
+
+        return by_commit(search, commit, branch)
     inside = environ_handle if branch is None and environ_handle and is_handle(environ_handle) else None
     # No record: an agent that went to another repository still has the handle of the run it belongs to.
     if inside and (record := search.record(inside)):
         return search.found(record, "GIT_AGENT_HANDLE")
     search.branch = branch or repo.branch or refs.busy_branch(repo.git_dir)
-    if search.branch is None:
-        return _by_detached_head(search)
-    return _by_pointer(search) or _by_note(search) or _by_index(search) or _fail(search)
+    return _by_pointer(search) or _otherwise(search)
 
 
 def _by_handle(search: Search, text: str) -> Resolved:
     known = search.index.find_prefix(text)
     if len(known) == 1:
         return search.found(search.index.read(known[0]), "the handle given")
-    noted: dict[str, Note] = {}
-    if not known and len(text) >= 4:
-        found = notes.read(search.repo).by_commit.values()
-        for note in sorted((note for runs in found for note in runs), key=notes.age):
-            if note.handle.startswith(text):
-                noted[note.handle] = note
-    if len(noted) == 1:
-        return search.noted(tuple(noted.values()), "the handle given")
-    candidates = known or sorted(noted)
-    if candidates:
-        raise UserError(
-            f"'{text}' is the beginning of {len(candidates)} handles",
-            code="ambiguous_handle",
-            hints=tuple(f"git agent show {handle}" for handle in candidates[:NAMED]),
-        )
-    raise UserError(
-        f"no run has the handle {text!a}",
-        code="unknown_handle",
-        hints=(*_fetch_hint(search), "`git agent list` shows the runs of this repository"),
-    )
+    from git_agent_runner.candidates import by_noted_handle
+
+    return by_noted_handle(search, text, known)
 
 
 def _by_pointer(search: Search) -> Resolved | None:
@@ -105,133 +78,7 @@ def _points_too(search: Search, record: Record) -> bool:
     return name is not None and search.pointers.get(name) == record.handle and name in search.branches.heads
 
 
-def _by_note(search: Search) -> Resolved | None:
-    if search.unborn or not notes.exists(search.repo):
-        return None
-    if search.tip is None:
-        return _by_note_of_deleted_branch(search)
-    runs = _nearest(search, search.tip, _without(search), lambda note: _is_ours(search, note))
-    return search.noted(runs, f"the note on commit {runs[0].commit[:12]}") if runs else None
+def _otherwise(search: Search) -> Resolved:
+    from git_agent_runner.candidates import best  # notes and the list of records: not for the usual way
 
-
-def _without(search: Search) -> tuple[str, ...]:
-    """What a branch shares with the default branch is not its own; on the default branch all is."""
-    return () if search.branch == search.branches.default else search.branches.bases
-
-
-def _is_ours(search: Search, note: Note) -> bool:
-    """The record, where there is one, knows better than an old note."""
-    if note.branch != search.branch:
-        return False
-    record = search.record(note.handle)
-    if record is not None and record.branch not in (None, search.branch):
-        search.passed_over[note.handle] = f"its record says that it is the run of branch '{record.branch}'"
-    return search.counts(note.handle, (record or note).updated_at)
-
-
-def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
-    commits = refs.history(search.repo, tip, without, FIRST_COMMITS)
-    if (found := notes.nearest(search.repo, commits, wanted)) or len(commits) < FIRST_COMMITS:
-        return found
-    return notes.nearest(search.repo, refs.history(search.repo, tip, without)[FIRST_COMMITS:], wanted)
-
-
-def _by_note_of_deleted_branch(search: Search) -> Resolved | None:
-    """The branch has no commits of its own any more, so its name alone decides."""
-    newest: dict[str, Note] = {}
-    found = notes.read(search.repo).by_commit.values()
-    for note in sorted((note for runs in found for note in runs), key=notes.age):
-        if note.branch == search.branch:
-            newest[note.handle] = note
-    runs = tuple(sorted(newest.values(), key=notes.age, reverse=True))
-    return search.noted(runs, f"the newest note of branch '{search.branch}', which is gone") if runs else None
-
-
-def _by_index(search: Search) -> Resolved | None:
-    rows = [row for row in search.rows if row.branch == search.branch]
-    if search.unborn or search.tip is not None:
-        # A run that began before the first commit began before all of them.
-        begun = {None, *(_begun(search, rows, search.tip) if search.tip else ())}
-        rows = [row for row in rows if row.start_commit in begun and search.counts(row.handle, row.updated_at)]
-    return _newest(search, rows, f"the newest record of branch '{search.branch}'")
-
-
-def _begun(search: Search, rows: list[Row], tip: str) -> set[str]:
-    """The start commits of these runs that are the tip or behind it."""
-    return refs.reachable(search.repo, {row.start_commit for row in rows if row.start_commit is not None}, tip)
-
-
-def _newest(search: Search, rows: list[Row], how: str) -> Resolved | None:
-    if not rows:
-        return None
-    record = search.record(rows[0].handle)
-    return search.found(record, how, tuple(row.handle for row in rows[1:])) if record else None
-
-
-def _by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
-    tip = refs.commit_of(search.repo, revision)
-    if tip is None:
-        raise UserError(f"{revision!a} is no commit", code="unknown_revision")
-    runs = _nearest(search, tip, (), lambda note: branch in (None, note.branch))
-    if runs:
-        return search.noted(runs, f"the note on commit {runs[0].commit[:12]}, the nearest to {revision}")
-    rows = [row for row in search.rows if branch in (None, row.branch)]
-    begun = _begun(search, rows, tip)
-    rows = [row for row in rows if row.start_commit in begun]
-    return _newest(search, rows, f"the newest record that began at or before {revision}") or _fail(search, revision)
-
-
-def _by_detached_head(search: Search) -> Resolved:
-    """Nobody's branch: the nearest note counts, if it is the only one on its commit."""
-    head = search.repo.head
-    assert head is not None  # an unborn HEAD names a branch
-    own = _nearest(search, head, search.branches.bases, lambda _: True)
-    runs = own or notes.nearest(search.repo, [head], lambda _: True)
-    if len(runs) == 1:
-        commit = runs[0].commit[:12]
-        search.say(f"HEAD is detached; run {runs[0].handle} is the nearest noted one, on commit {commit}")
-        return search.noted(runs, f"the only note on commit {commit}")
-    for note in runs:
-        search.passed_over[note.handle] = f"it is one of {len(runs)} noted on commit {note.commit[:12]}"
-    return _fail(search)
-
-
-def _fail(search: Search, revision: str | None = None) -> NoReturn:
-    """Raises what says why there is no run, and how to go on."""
-    if search.corrupt is not None:
-        raise search.corrupt
-    what = f"branch '{search.branch}'" if search.branch else "the detached HEAD"
-    raise UserError(
-        f"no run found for {f'commit {revision}' if revision else what}",
-        code="no_run",
-        hints=(
-            *_by_name(search),
-            *_fetch_hint(search),
-            'start one: git agent start "<prompt>"; `git agent list` shows the runs of this repository',
-        ),
-    )
-
-
-def _by_name(search: Search) -> list[str]:
-    """Runs that do not count here, and how to resume them all the same."""
-    if search.branch and not search.unborn:
-        for commit, runs in notes.read(search.repo).by_commit.items():
-            for note in runs:
-                if note.branch == search.branch:
-                    reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
-                    search.passed_over.setdefault(note.handle, reason)
-    return [
-        f'run {handle} was passed over: {reason}; by name: git agent resume {handle} "<message>"'
-        for handle, reason in list(search.passed_over.items())[:NAMED]
-    ]
-
-
-def _fetch_hint(search: Search) -> list[str]:
-    """A clone brings no notes along. Nothing is fetched here, nor configured to be."""
-    remotes = search.config.subsections("remote", "url")
-    if not remotes or notes.exists(search.repo):
-        return []
-    chosen = search.config.last(f"branch.{search.branch or search.repo.branch}.remote")
-    remote = next(name for name in (chosen, "origin", remotes[0]) if name in remotes)
-    command = f"git fetch {shlex.quote(remote)} {notes.REF}:{notes.REF}"
-    return [f"this clone has no {notes.REF}, where others note their runs; fetch it with: {command}"]
+    return best(search)

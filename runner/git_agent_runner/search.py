@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record, Repository
 from git_agent_runner.settings import Config
 from git_agent_runner.store import pointer
-from git_agent_runner.store.cache import Row, listing
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.index import Index
+
+if TYPE_CHECKING:
+    from git_agent_runner.store.cache import Row
 
 
 class Resolved(NamedTuple):
@@ -64,6 +66,8 @@ class Search:
 
     @cached_property
     def rows(self) -> list[Row]:
+        from git_agent_runner.store.cache import listing  # not for a branch with a pointer
+
         rows, problems = listing(self.index.layout, self.now)
         self.says |= dict.fromkeys(problem.message for problem in problems)
         return rows

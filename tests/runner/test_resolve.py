@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner import git, resolve
+from git_agent_runner import candidates, git
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo, make
@@ -227,7 +227,7 @@ def test_nearest_note_of_the_branch_itself_counts(repo: GitRepo) -> None:
 
 
 def test_note_beyond_the_first_commits(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "FIRST_COMMITS", 1)
+    monkeypatch.setattr(candidates, "FIRST_COMMITS", 1)
     leave(repo, H1, "note")
     repo.commit("c3")
     assert find(repo).handle == H1

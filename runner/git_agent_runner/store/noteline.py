@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from git_agent_extractors.model import Session
-from git_agent_runner import redact
 from git_agent_runner.model import Note, Record
 from git_agent_runner.store.layout import handle_of, is_handle, is_run_id
 from git_agent_runner.store.records import json_line
@@ -24,6 +23,8 @@ _ENGINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 def render(record: Record) -> str:
     """The record's line, without the line break. Secrets in the launch args are replaced by `redact.MARK`."""
+    from git_agent_runner import redact  # its patterns are for writers only
+
     values = (
         record.schema,
         record.handle,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from git_agent_runner.model import Repository
 from git_agent_runner.settings import Config
-from git_agent_runner.store import gitconfig
 from git_agent_runner.store.layout import is_handle
 
 PREFIX = "branch."
@@ -30,4 +29,6 @@ def read(repo: Repository, config: Config) -> dict[str, str]:
 
 def write(repo: Repository, branch: str, handle: str) -> bool:
     """Point the branch at the run, if it does not already. True if it was written. Raises ConfigError."""
+    from git_agent_runner.store import gitconfig
+
     return gitconfig.put(repo, f"{PREFIX}{branch}.agentHandle", handle, enough=lambda values: values == [handle])
