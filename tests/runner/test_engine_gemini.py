@@ -67,6 +67,7 @@ START = ("gemini", "--output-format", "stream-json")
             ("gemini", "--approval-mode=plan", *START[1:]),
             id="pitfall 8: two approval modes are refused by gemini, the last one counts",
         ),
+        pytest.param(launch("-y", "-y"), ("gemini", "-y", *START[1:]), id="the same mode twice is given once"),
         pytest.param(
             launch("--skip-trust"), ("gemini", "--skip-trust", *START[1:]), id="pitfall 2: trust is passed each time"
         ),
@@ -134,15 +135,28 @@ def test_a_worktree_of_its_own_is_refused() -> None:
     ],
 )
 def test_messages_go_through_stdin_untouched(message: str) -> None:
-    """Each of these reached the model unchanged, 0.61.0 and 0.36.0."""
+    """Each of these reached the model unchanged, 0.61.0 and 0.36.0 (`@file.txt`: where no such file is)."""
     ENGINE.check_message(NEW, message)
+    ENGINE.check_message((0, 36, 0), message)
     assert ENGINE.start(launch(message=message)) == Invocation(START, message.encode(), SITE)
 
 
 @pytest.mark.parametrize("message", ["/quit", "/quit now", "/ init", "/model pro", "/docs are outdated", "/bug-memory"])
 def test_messages_that_gemini_carries_out_are_refused(message: str) -> None:
+    ENGINE.check_message((0, 24, 5), message)
+    for version in ((0, 29, 0), NEW):
+        with pytest.raises(UserError) as raised:
+            ENGINE.check_message(version, message)
+        assert raised.value.code == "message_refused"
+
+
+@pytest.mark.parametrize("message", ["mail a@b.example now", "git clone git@github.com:x/y.git"])
+def test_an_address_that_old_versions_split_is_refused(message: str) -> None:
+    """0.20.2 and 0.24.5 sent `a @b.example`; `@name` after a blank they left alone."""
+    ENGINE.check_message((0, 29, 0), message)
+    ENGINE.check_message((0, 24, 5), "look at @nope.txt, x @ y, \\@z")
     with pytest.raises(UserError) as raised:
-        ENGINE.check_message(NEW, message)
+        ENGINE.check_message((0, 24, 5), message)
     assert raised.value.code == "message_refused"
 
 
@@ -150,6 +164,7 @@ def test_messages_that_gemini_carries_out_are_refused(message: str) -> None:
 def test_a_resume_refuses_what_empties_the_conversation(message: str) -> None:
     with pytest.raises(UserError, match="empty or shorten"):
         ENGINE.resume(launch(message=message, session=ID))
+    assert ENGINE.resume(launch(message=message, session=ID, version=OLD)).stdin == message.encode()
 
 
 def test_a_message_beyond_what_gemini_reads_is_refused() -> None:

@@ -7,15 +7,11 @@ Boundaries lie between recorded versions (0.8.2, 0.10.0, 0.20.2, 0.24.5, 0.29.0,
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from git_agent_runner.engines import gemini_store
 from git_agent_runner.engines.arguments import launch_args, parse
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, parse_version
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _HELP = "gemini/*/help"
 _OLD: Version = (0, 20)  # 0.10.0 has these flags, 0.20.2 does not
@@ -69,9 +65,12 @@ STDIN_LIMIT = 8_388_608  # bytes; 0.61.0 cuts off the rest, and 9 MB made no mod
 
 ID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
-# gemini carries its own commands out even when headless (`handleSlashCommand` in every bundle from 0.20.2 on). These
-# end the run (exit 42 or 1), hang it, replace the text, or change the machine; tried bare and with words on 0.61.0,
-# 0.36.0 and 0.20.2. Any other slash text, known or not, reaches the model as it stands.
+_RECENT: Version = (0, 25)  # 0.24.5 behaves as 0.20.2 does, 0.29.0 as 0.61.0
+
+# Recent versions carry their own commands out even when headless (`handleSlashCommand`). All of them were tried
+# bare and with words on 0.36.0 and 0.61.0: these end the run (exit 42 or 1), hang it, replace the text, or have forms
+# that change the machine (`/extensions install`). Any other slash text, known or not, reaches the model as it stands;
+# on 0.20.2 and 0.24.5 all of it does.
 _COMMANDS = re.compile(
     "agents|auth|bug|bug-memory|chat|commands|copy|dir|directory|docs|editor|exit|export-session|extensions|footer|hooks"
     "|ide|init|mcp|memory|model|permissions|plan|privacy|quit|restore|resume|rewind|settings|setup-github|skills"
@@ -80,12 +79,14 @@ _COMMANDS = re.compile(
 # These reach the model too, but only after the conversation was emptied or shortened (0.61.0: `/clear` on a resume
 # sent one turn instead of two). In a new conversation they do nothing.
 _FORGETTING = re.compile("clear|new|compress|summarize|compact")
+_SLASH = "put a word or a space before the slash"
 
 
 def _start(launch: Launch) -> Invocation:
-    """stdin carries the text byte for byte (0.20.2, 0.36.0, 0.61.0): dashes, quotes, line ends, 200 kB, emoji.
+    """stdin carries the text byte for byte from 0.24.5 on: dashes, quotes, line ends, 200 kB, emoji.
 
-    `@name` of a file that exists is kept and the file's content added behind it; of any other it is plain text.
+    0.20.2 adds two line ends. Every version takes `@name` for a file when one matches (`**/*name*`), and then puts its
+    path into the text and its content behind it; otherwise `@name` is plain text.
     """
     return _invocation(launch, (f"--session-id={launch.session}",) if launch.session else ())
 
@@ -97,8 +98,10 @@ def _resume(launch: Launch) -> Invocation:
             f"gemini cannot resume {launch.session!r}: its session ids are lower-case UUIDs", code="session_malformed"
         )
     message = launch.message or ""
-    if _FORGETTING.fullmatch(_command(message)):
-        raise _refusal(message, "gemini would empty or shorten the conversation before it reads the rest")
+    if launch.version >= _RECENT and _FORGETTING.fullmatch(_command(message)):
+        raise _refusal(
+            f"gemini would empty or shorten the conversation on '/{_command(message)}' before it reads the rest", _SLASH
+        )
     return _invocation(launch, (f"--resume={launch.session}",))
 
 
@@ -122,20 +125,16 @@ def _flags(args: tuple[str, ...]) -> tuple[str, ...]:
             code="flag_refused",
             hints=("make the worktree with 'git worktree add' and start the run there",),
         )
-    modes = [word for word in words if _named(word.option, "--yolo") or _named(word.option, "--approval-mode")]
-    return _joined(word.words for word in words if word not in modes[:-1])
+    modes = [at for at, word in enumerate(words) if _named(word.option, "--yolo", "--approval-mode")]
+    return tuple(text for at, word in enumerate(words) if at not in modes[:-1] for text in word.words)
 
 
-def _named(option: Option | None, name: str) -> bool:
-    return option is not None and name in option.names
+def _named(option: Option | None, *names: str) -> bool:
+    return option is not None and not set(names).isdisjoint(option.names)
 
 
-def _joined(words: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(text for word in words for text in word)
-
-
-def _check_message(_version: Version, message: str) -> None:
-    """Raises UserError for what gemini would act on, replace or cut. See `_COMMANDS` and `STDIN_LIMIT`."""
+def _check_message(version: Version, message: str) -> None:
+    """Raises UserError for what this version would act on, replace, alter or cut. See `_COMMANDS`, `STDIN_LIMIT`."""
     size = len(message.encode())
     if size > STDIN_LIMIT:
         raise UserError(
@@ -143,8 +142,14 @@ def _check_message(_version: Version, message: str) -> None:
             code="message_too_large",
             hints=("put the text in a file and name the file in the message",),
         )
-    if _COMMANDS.fullmatch(_command(message)):
-        raise _refusal(message, "gemini would carry that out as its own command instead of sending it")
+    if version >= _RECENT and _COMMANDS.fullmatch(_command(message)):
+        raise _refusal(
+            f"gemini would carry '/{_command(message)}' out as its own command instead of sending it", _SLASH
+        )
+    if version < _RECENT and (found := re.search(r"\S*[^\s\\]@[^\s@]+", message)):
+        raise _refusal(
+            f"gemini {dotted(version)} would put a space before the @ of '{found[0]}'", "write it without the @"
+        )
 
 
 def _command(message: str) -> str:
@@ -153,12 +158,8 @@ def _command(message: str) -> str:
     return found[1] if found else ""
 
 
-def _refusal(message: str, why: str) -> UserError:
-    return UserError(
-        f"this message starts with '/{_command(message)}': {why}",
-        code="message_refused",
-        hints=("put a word or a space before the slash",),
-    )
+def _refusal(why: str, hint: str) -> UserError:
+    return UserError(why, code="message_refused", hints=(hint,))
 
 
 def _mint(version: Version) -> str | None:
