@@ -115,7 +115,12 @@ def tty_facts() -> None:
 
 def resized() -> None:
     """Tells its new size, once."""
-    signal.signal(signal.SIGWINCH, lambda *_: (say("size", *os.get_terminal_size()), os._exit(0)))
+
+    def tell(*_: object) -> None:
+        say("size", *os.get_terminal_size())
+        os._exit(0)
+
+    signal.signal(signal.SIGWINCH, tell)
     say("ready", os.getpid())
     time.sleep(FOREVER)
 
