@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -106,6 +107,30 @@ def test_a_lock_file_that_was_removed_is_not_the_lock(path: str) -> None:
         assert is_locked(path)
         first.release()
         assert is_locked(path)
+
+
+def test_a_lock_file_removed_between_open_and_lock_is_noticed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock = fcntl.flock
+    removed: list[str] = []
+
+    def remove_first(fd: int, how: int) -> None:
+        if not removed:
+            os.unlink(path)
+            removed.append(path)
+        flock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", remove_first)
+    with locked(path, wait=0):
+        assert is_locked(path)
+    assert removed
+
+
+def test_two_who_ask_at_once_do_not_see_each_other(path: str) -> None:
+    with locked(path):
+        pass
+    with open(path) as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert not is_locked(path)
 
 
 def test_a_child_does_not_inherit_the_lock(path: str) -> None:
