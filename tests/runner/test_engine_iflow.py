@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines.arguments import launch_args
-from git_agent_runner.engines.iflow import ARGUMENT_LIMIT, ENGINE, OPTIONS
+from git_agent_runner.engines.iflow import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, within
 from git_agent_runner.errors import UserError
+from git_agent_runner.preflight import fitting
 
 SITE = "/home/ada/site"
 ID = "session-7895fd9b-5534-4722-9329-112e8ef3ba1e"
@@ -59,12 +60,11 @@ def test_resume_refuses_a_value_of_another_shape(session: str | None) -> None:
     assert raised.value.code == "session_malformed"
 
 
-def test_a_message_must_fit_into_one_argument() -> None:
-    """Pitfall 12: exec fails with E2BIG from 128 KiB on, the end of the string included."""
-    room = ARGUMENT_LIMIT - len("--prompt=") - 1
-    ENGINE.check_message(NEW, "x" * room)
+@pytest.mark.parametrize("start", ["x", "-"])
+def test_a_message_must_fit_into_one_argument(start: str) -> None:
+    """Pitfall 12: exec fails with E2BIG from 128 KiB on, and iflow is given no other way in."""
     with pytest.raises(UserError) as raised:
-        ENGINE.check_message(NEW, "x" * (room + 1))
+        fitting(ENGINE.start(launch(message=start * 131_072)))
     assert raised.value.code == "message_too_large"
 
 
