@@ -9,9 +9,9 @@ import pytest
 
 from git_agent_runner.engines.arguments import launch_args
 from git_agent_runner.engines.iflow import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, within
+from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version
 from git_agent_runner.errors import UserError
-from git_agent_runner.preflight import fitting
+from git_agent_runner.preflight import check_version, fitting
 
 SITE = "/home/ada/site"
 ID = "session-7895fd9b-5534-4722-9329-112e8ef3ba1e"
@@ -69,10 +69,9 @@ def test_a_message_must_fit_into_one_argument(start: str) -> None:
 
 
 def test_versions_before_the_known_good_one_are_bad() -> None:
-    (bad,) = ENGINE.bad
-    assert within((0, 4, 0), bad.since, bad.until)
-    assert not within(NEW, bad.since, bad.until)
-    assert "#196" in bad.why
+    check_version(ENGINE, NEW)
+    with pytest.raises(UserError, match="#196"):
+        check_version(ENGINE, (0, 4, 0))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from git_agent_runner.engines.arguments import directory, launch_args, rejected,
 from git_agent_runner.engines.opencode import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version
 from git_agent_runner.errors import UserError
+from git_agent_runner.preflight import check_version
 
 STORES = Path(__file__).parent / "stores" / "opencode"
 SITE = "/home/ada/site"  # where the sessions in the stores were made
@@ -121,7 +122,9 @@ def test_a_version_without_json_is_refused() -> None:
     with pytest.raises(UserError) as raised:
         ENGINE.start(launch(version=(0, 5, 29)))
     assert raised.value.code == "engine_too_old"
-    assert ENGINE.first_resume == (1, 0)
+    with pytest.raises(UserError, match="format json"):
+        check_version(ENGINE, (0, 5, 29))
+    check_version(ENGINE, (1, 0, 185))
 
 
 def test_the_terminal_form_has_flags_of_its_own() -> None:
@@ -130,6 +133,10 @@ def test_the_terminal_form_has_flags_of_its_own() -> None:
     resume = ENGINE.resume(launch(message=None, session=FIRST, terminal=True))
     assert start == Invocation(("opencode", "--agent", "plan", "--prompt=- x"), None, SITE, env)
     assert resume == Invocation(("opencode", f"--session={FIRST}"), None, SITE, env)
+    again = ENGINE.resume(launch(message="- x", session=FIRST, terminal=True))
+    assert again.argv == ("opencode", f"--session={FIRST}", "--mini", "--prompt=- x")
+    with pytest.raises(UserError, match="without this message"):
+        ENGINE.resume(launch(message="- x", session=FIRST, terminal=True, version=(1, 15, 13)))
     with pytest.raises(UserError, match="--title"):
         ENGINE.start(launch("--title", "t", terminal=True))
 

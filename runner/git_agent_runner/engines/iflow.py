@@ -75,7 +75,7 @@ ENGINE = Engine(
     install="npm install -g @iflow-ai/iflow-cli",
     id_pattern=ID_PATTERN,
     options=OPTIONS,
-    first_resume=(0, 5, 19),
+    first_resume=(0,),
     bad=(KnownBad("'-r ID -p MESSAGE' opens the terminal form and waits (iflow-ai/iflow-cli#196)", until=(0, 5, 19)),),
     interactive="not verified",
     start=_start,

@@ -45,6 +45,7 @@ OPTIONS = (
     Option(("--replay",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
     Option(("--replay-limit",), "one", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
     Option(("--demo",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
+    Option(("--mini",), "none", "interactive", since=(1, 16), source="opencode/1.18.33/help"),
     Option(("--version", "-v"), "none", "exit", source=_HELP),
     Option(("--help", "-h"), "none", "exit", source=_HELP),
 )
@@ -56,6 +57,7 @@ ID_PATTERN = re.compile(r"ses_[0-9A-Za-z]{26}")
 
 _JSON: Version = (1, 0)
 _DIR: Version = (1, 2)  # 1.1.34 has no --dir, 1.2.27 has
+_MINI: Version = (1, 16)  # 1.15.13 has no --mini, 1.17.18 has
 _BOUND: Version = (1, 15)  # 1.14.41 works anywhere; from 1.15.13 output is lost in any other directory
 
 
@@ -92,11 +94,24 @@ def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
     cwd = (launch.session_cwd or launch.cwd) if bound else launch.cwd
     env = (("PWD", cwd),)
     if launch.interactive:
-        prompt = (f"--prompt={launch.message}",) if launch.message is not None else ()
-        return Invocation((launch.binary, *_terminal_flags(launch.args), *selector, *prompt), None, cwd, env)
+        argv = (launch.binary, *_terminal_flags(launch.args), *selector, *_terminal_prompt(launch))
+        return Invocation(argv, None, cwd, env)
     directory = (f"--dir={cwd}",) if launch.version >= _DIR else ()
     argv = (launch.binary, "run", "--format", "json", *launch_args(OPTIONS, launch.args), *selector, *directory)
     return Invocation(argv, launch.message.encode() if launch.message is not None else None, cwd, env)
+
+
+def _terminal_prompt(launch: Launch) -> tuple[str, ...]:
+    """The full terminal form ignores `--prompt` beside `--session`; `--mini` sends it (docs/engines/interactive.md)."""
+    if launch.message is None:
+        return ()
+    if launch.session and launch.version < _MINI:
+        raise UserError(
+            f"opencode {dotted(launch.version)} would open the session without this message",
+            code="message_refused",
+            hints=("leave -i or the message out",),
+        )
+    return (*(["--mini"] if launch.session else []), f"--prompt={launch.message}")
 
 
 def _terminal_flags(args: tuple[str, ...]) -> tuple[str, ...]:
@@ -152,9 +167,9 @@ ENGINE = Engine(
     install="npm install -g opencode-ai",
     id_pattern=ID_PATTERN,
     options=OPTIONS,
-    first_resume=_JSON,
+    first_resume=(0, 5),
     bad=(KnownBad("it has no 'run --format json', so its output cannot be told from a new session's", until=_JSON),),
-    interactive="not verified",
+    interactive="verified",
     start=_start,
     resume=_resume,
     # `--continue` starts a new session in silence when the directory has none (continue-fresh-project).
