@@ -41,8 +41,8 @@ def _nothing(_: Object) -> Events:
     return NOTHING
 
 
-def _blocks(obj: Object) -> list[Object]:
-    content = table(obj, "message").get("content")
+def _blocks(message: Object) -> list[Object]:
+    content = message.get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
@@ -76,19 +76,20 @@ def _block(block: Object) -> Event | None:
 def _assistant(obj: Object) -> Events:
     if obj.get("parent_tool_use_id") is not None:
         return NOTHING  # a sub-agent's words are its own; its answer comes as the tool's result
-    if table(obj, "message").get("model") == "<synthetic>":  # an error in the clothes of a message
-        words = "\n".join(text(block, "text") for block in _blocks(obj))
+    message = table(obj, "message")
+    if message.get("model") == "<synthetic>":  # an error in the clothes of a message
+        words = "\n".join(text(block, "text") for block in _blocks(message))
         return (failure(words, by_code(obj.get("api_error_status")), fatal=False),)
-    return [event for block in _blocks(obj) if (event := _block(block))]
+    return [event for block in _blocks(message) if (event := _block(block))]
 
 
 def _user(obj: Object) -> Events:
     if obj.get("parent_tool_use_id") is not None:
         return NOTHING
-    results = (block for block in _blocks(obj) if block.get("type") == "tool_result")
     return [
         Event("tool_result", _flat(block.get("content")), data={"failed": True} if block.get("is_error") else {})
-        for block in results
+        for block in _blocks(table(obj, "message"))
+        if block.get("type") == "tool_result"
     ]
 
 

@@ -88,6 +88,12 @@ class Profile(NamedTuple):
     answer: Callable[[Sequence[str]], str] = lambda lines: "\n".join(lines).strip()
 
 
+def knows(profile: Profile, obj: Object) -> bool:
+    """Is this object one that the engine is known to print?"""
+    kind = obj.get("type")
+    return profile.untyped(obj) is not None if kind is None else isinstance(kind, str) and kind in profile.kinds
+
+
 def table(value: object, key: str) -> Object:
     """`value[key]` if that is an object, else an empty one."""
     found = value.get(key) if isinstance(value, dict) else None
@@ -115,6 +121,21 @@ def failure(message: str, status: Status | None = None, *, fatal: bool = True) -
     if not fatal:
         data["fatal"] = False
     return Event("error", message, data=data)
+
+
+def printed_error(rules: Sequence[ErrorRule], line: str, *, believed: bool) -> Event | None:
+    """The error that a line of text reports, or the part of it that a rule's group names.
+
+    Not `believed`, where the model's own words stand too, it is unsure.
+    """
+    found = next(((rule, match) for rule in rules if (match := rule.pattern.match(line))), None)
+    if found is None:
+        return None
+    rule, match = found
+    event = failure(match[match.lastindex] if match.lastindex else line.strip(), rule.status, fatal=rule.fatal)
+    if not (believed or rule.sure):
+        event.data["unsure"] = True
+    return event
 
 
 def end(status: Status, message: str = "", name: str = "") -> Event:

@@ -1,14 +1,15 @@
-"""Lines that may turn out to be text: an answer in text mode, or a JSON document that is spread over lines."""
+"""What is kept of a stream, in bounded memory: its last text, a JSON document spread over lines, its damage."""
 
 from __future__ import annotations
 
 from collections import deque
 
 PROSE_CAP = 1 << 20
+_NOTES = 20
 
 
 class Prose:
-    """The last lines of a text, of at most `PROSE_CAP` characters, its last line always."""
+    """The last pieces of a text, of at most `PROSE_CAP` characters, the end of the last one always."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque()
@@ -44,3 +45,20 @@ class Document:
     def take(self) -> list[bytes]:
         lines, self._lines, self._size = self._lines, [], 0
         return lines
+
+
+class Notes:
+    """The first remarks on what could not be read, and how many more there were."""
+
+    def __init__(self) -> None:
+        self._notes: list[str] = []
+        self._more = 0
+
+    def add(self, note: str) -> None:
+        if len(self._notes) < _NOTES:
+            self._notes.append(note)
+        else:
+            self._more += 1
+
+    def lines(self) -> list[str]:
+        return [*self._notes, f"{self._more} more lines like these"] if self._more else self._notes

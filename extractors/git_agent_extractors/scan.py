@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import orjson
 
 from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
-from git_agent_extractors.profile import Events, Mode, Object, Profile, failure
-from git_agent_extractors.prose import Document, Prose
+from git_agent_extractors.profile import Events, Mode, Object, Profile, knows, printed_error
+from git_agent_extractors.prose import Document, Notes, Prose
 from git_agent_extractors.terminal import clean, has_controls
 
-_WARNINGS = 20
+_ERRORS = 100
 
 
 class Scan:
@@ -25,7 +27,7 @@ class Scan:
     def __init__(self, profile: Profile, source: Source, mode: Mode, *, cap: int = LINE_CAP) -> None:
         self._profile = profile
         self._kinds = profile.kinds
-        self._id_of = profile.session
+        self._key = profile.field
         self._source = source
         self._mode = mode
         self._cap = cap
@@ -34,12 +36,13 @@ class Scan:
         self._document = Document(cap)
         self._prose = Prose()
         self._held: list[Event] | None = None
-        self._text_errors: list[Event] = []
+        self._text_errors: deque[Event] = deque(maxlen=_ERRORS)
         self._value: str | None = None
         self._first = True
         self._number = 0
-        self._skipped: list[str] = []
-        self._damaged: list[str] = []
+        self._closing = False
+        self._skipped = Notes()
+        self._damaged = Notes()
         self.known = False
         self.printed = False
 
@@ -50,9 +53,7 @@ class Scan:
     @property
     def warnings(self) -> list[str]:
         """What could not be read. A line that only looks like JSON is no damage in an output without events."""
-        found = self._skipped + (self._damaged if self.known else [])
-        more = len(found) - _WARNINGS
-        return [*found[:_WARNINGS], f"{self._source}: {more} more such lines"] if more > 0 else found
+        return self._skipped.lines() + (self._damaged.lines() if self.known else [])
 
     def feed(self, chunk: bytes) -> list[Event]:
         out: list[Event] = []
@@ -60,12 +61,10 @@ class Scan:
         return out
 
     def close(self) -> list[Event]:
-        """The events of what is left: a last line without its end, held events, an answer in text mode."""
+        """The events of what is left: an unterminated line, held events, an answer in text mode."""
         out: list[Event] = []
-        damaged = len(self._damaged)
+        self._closing = True
         self._take(self._lines.close(), out)
-        if len(self._damaged) > damaged:
-            self._damaged[-1] = f"{self._where()}: the last line is cut"
         self._plain(self._document.take())
         if not self.known:
             out += self._text_errors
@@ -73,9 +72,6 @@ class Scan:
                 out.append(Event("message", answer))
         self._release(out)
         return out
-
-    def _where(self) -> str:
-        return f"{self._source} line {self._number}"
 
     def _answers(self) -> bool:
         """Is the text of this source the model's? On a terminal only where a banner tells its sections apart."""
@@ -85,7 +81,8 @@ class Scan:
         for line in lines:
             self._number += 1
             if line is None:
-                self._skipped.append(f"{self._where()}: longer than {self._cap >> 20} MiB, skipped")
+                note = f"longer than {self._cap >> 20} MiB, skipped"
+                self._skipped.add(f"{self._source} line {self._number}: {note}")
             elif line.startswith(b"{") and not self._mode.text and not self._document:
                 try:
                     obj = orjson.loads(line)
@@ -121,7 +118,8 @@ class Scan:
         except ValueError:
             value = None
             if piece.startswith(b"{"):
-                self._damaged.append(f"{self._where()}: not valid JSON")
+                note = "the last line is cut" if self._closing else "not valid JSON"
+                self._damaged.add(f"{self._source} line {self._number}: {note}")
         if isinstance(value, dict):
             self._object(value, raw, out)
         elif not self._array(value, raw, out):
@@ -129,18 +127,12 @@ class Scan:
 
     def _array(self, value: object, raw: bytes, out: list[Event]) -> bool:
         """Read an array of events; False when it is none."""
-        if not isinstance(value, list) or not any(isinstance(v, dict) and self._engines(v) for v in value):
+        if not isinstance(value, list) or not any(isinstance(v, dict) and knows(self._profile, v) for v in value):
             return False
         for item in value:
             if isinstance(item, dict):
                 self._object(item, raw, out)
         return True
-
-    def _engines(self, obj: Object) -> bool:
-        kind = obj.get("type")
-        if kind is None:
-            return self._profile.untyped(obj) is not None
-        return isinstance(kind, str) and kind in self._profile.kinds
 
     def _continue(self, piece: bytes, out: list[Event]) -> None:
         if not self._document.add(piece):
@@ -151,7 +143,7 @@ class Scan:
             value = loads(raw)
         except ValueError:
             value = None
-        if isinstance(value, dict) and self._engines(value):
+        if isinstance(value, dict) and knows(self._profile, value):
             self._object(value, raw, out)
         elif not self._array(value, raw, out):
             self._plain(lines)
@@ -168,12 +160,9 @@ class Scan:
         kind = obj.get("type")
         handler = self._kinds.get(kind) if isinstance(kind, str) else None
         events = handler(obj) if handler else self._other(obj, raw, out)
-        value = self._id_of(obj, self._first)
-        self._first = False
-        if value is not None and value != self._value and self._accept(value, raw):
-            model = self._profile.model(obj)
-            data = {"value": self._value, "model": model} if model else {"value": self._value}
-            events = (Event("session", self._value or "", data=data), *(events or ()))
+        claimed = obj.get(self._key)
+        if (claimed is not None and claimed != self._value) or self._first:
+            events = self._claim(obj, raw, events)
         if events is None:
             return
         if not self.known:
@@ -183,14 +172,18 @@ class Scan:
             self._release(out)
         out += events
 
-    def _accept(self, value: object, raw: bytes) -> bool:
-        """Is this an id of the engine's shape, and does it stand in the line as it is? Then it is the session."""
+    def _claim(self, obj: Object, raw: bytes, events: Events | None) -> Events | None:
+        """Take the id of an object whose place and shape are right, and that stands in the line as it is."""
+        value = self._profile.session(obj, self._first)
+        self._first = False
         if not isinstance(value, str) or not self._profile.id_pattern.fullmatch(value):
-            return False
-        if value.encode() not in raw or (self._profile.first and self._value is not None):
-            return False
+            return events
+        if value == self._value or value.encode() not in raw or (self._profile.first and self._value is not None):
+            return events
         self._value = value
-        return True
+        model = self._profile.model(obj)
+        data = {"value": value, "model": model} if model else {"value": value}
+        return (Event("session", value, data=data), *(events or ()))
 
     def _other(self, obj: Object, raw: bytes, out: list[Event]) -> Events | None:
         """An object of no type that the engine is known to print; None when it is not the engine's at all."""
@@ -250,17 +243,7 @@ class Scan:
             out += events
 
     def _error(self, text: str, out: list[Event]) -> None:
-        """The first rule that knows the line makes an error of it, or of the part that the rule's group names."""
-        for rule in self._profile.errors:
-            if found := rule.pattern.match(text):
-                break
-        else:
-            return
-        words = found[found.lastindex] if found.lastindex else text.strip()
-        event = failure(words, rule.status, fatal=rule.fatal)
-        if not rule.sure and (self._source != "stderr" or self._mode.text):
-            event.data["unsure"] = True
-        if self._source == "stdout":
-            self._text_errors.append(event)
-        else:
-            out.append(event)
+        believed = self._source == "stderr" and not self._mode.text
+        event = printed_error(self._profile.errors, text, believed=believed)
+        if event is not None:
+            (self._text_errors if self._source == "stdout" else out).append(event)

@@ -7,10 +7,13 @@ from typing import Any
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Event, Source, Status, Transcript
 from git_agent_extractors.profile import Profile
+from git_agent_extractors.prose import Prose
 from git_agent_extractors.scan import Scan
 
 # 128 + signal, as a shell or the engine itself says it: HUP, INT, QUIT, KILL, TERM (claude exits 143 on SIGTERM).
 _SIGNALLED = {129, 130, 131, 137, 143}
+
+_NAMES = 100
 
 
 class Summary:
@@ -23,7 +26,7 @@ class Summary:
         self._usage: dict[str, float] = {}
         self._model: str | None = None
         self._message: str | None = None
-        self._deltas: list[str] = []
+        self._deltas: Prose | None = None
         self._end: Event | None = None
         self._failure: Event | None = None
 
@@ -36,7 +39,7 @@ class Summary:
                 self._say(event)
             elif kind == "tool_call":
                 self._end = None
-                self._deltas.clear()
+                self._deltas = None
             elif kind not in {"tool_result", "reasoning"}:
                 self._note(event)
 
@@ -44,11 +47,13 @@ class Summary:
         """A message after an end begins another turn: the run is not over."""
         self._end = None
         if not event.data.get("delta"):
-            self._deltas.clear()
+            self._deltas = None
             self._message = event.text
             return
         self._message = None
-        self._deltas.append(event.text)
+        if self._deltas is None:
+            self._deltas = Prose()
+        self._deltas.keep(event.text)
 
     def _note(self, event: Event) -> None:
         kind, data = event.kind, event.data
@@ -59,7 +64,8 @@ class Summary:
         elif kind == "usage":
             self._count(data)
         elif kind == "unknown":
-            self._unknown[event.name] = self._unknown.get(event.name, 0) + 1
+            name = event.name if len(self._unknown) < _NAMES or event.name in self._unknown else "others"
+            self._unknown[name] = self._unknown.get(name, 0) + 1
         elif kind == "error" and data.get("fatal", True):
             self._failure = event
             if not data.get("unsure"):
@@ -74,7 +80,7 @@ class Summary:
     def transcript(self, scans: Mapping[Source, Scan], exit_status: int | None) -> Transcript:
         status, error = self._verdict(scans, exit_status)
         holder = next((source for source in SOURCES if source in scans and scans[source].session.value), None)
-        answer = self._message or "".join(self._deltas) or None
+        answer = self._message or ("".join(self._deltas.lines()) if self._deltas else None) or None
         if self._end is not None and status == "completed":
             answer = answer or self._end.text or None
         elif not any(scan.known for scan in scans.values()) and status not in {"completed", "interrupted"}:

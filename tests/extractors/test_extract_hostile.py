@@ -205,6 +205,11 @@ def test_what_is_over_the_cap_is_not_kept() -> None:
     assert lines.close() == [b"0123456789"]
 
 
+def test_thousands_of_damaged_lines_are_counted(tmp_path: Path) -> None:
+    warnings = reading(tmp_path, "codex", stdout=STARTED + "{broken\n" * 5000).warnings
+    assert (warnings[0], warnings[-1]) == ("stdout line 2: not valid JSON", "4980 more lines like these")
+
+
 def test_unknown_events_are_kept_and_counted(tmp_path: Path) -> None:
     future = '{"type":"turn.paused","why":"x"}\n'
     transcript = reading(tmp_path, "codex", stdout=STARTED + future * 2)
