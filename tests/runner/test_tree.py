@@ -15,7 +15,8 @@ import pytest
 from git_agent_runner.supervise import tree
 
 ROOT = Path(__file__).parents[2]
-MARKER = {"GIT_AGENT_HANDLE": "7f3a9c21", "GIT_AGENT_RUN_DIR": "/run"}
+# Tests that run at the same time must not end each other's engines.
+MARKER = {"GIT_AGENT_HANDLE": "7f3a9c21", "GIT_AGENT_RUN_DIR": f"/run/{os.getpid()}"}
 SLEEP = "import time; print(flush=True); time.sleep(60)"
 QUICK = ((signal.SIGINT, 0.3), (signal.SIGTERM, 0.3), (signal.SIGKILL, 5.0))
 
