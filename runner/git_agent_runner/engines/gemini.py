@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from git_agent_runner.engines import gemini_store
+from git_agent_runner.engines import files, gemini_store
 from git_agent_runner.engines.arguments import launch_args, parse
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
@@ -63,8 +63,6 @@ OPTIONS = (
 
 STDIN_LIMIT = 8_388_608  # bytes; 0.61.0 cuts off the rest, and 9 MB made no model call at all (prompt-large-stdin-9M)
 
-ID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
 _RECENT: Version = (0, 25)  # 0.24.5 behaves as 0.20.2 does, 0.29.0 as 0.61.0
 
 # Recent versions carry their own commands out even when headless (`handleSlashCommand`). All of them were tried
@@ -93,7 +91,7 @@ def _start(launch: Launch) -> Invocation:
 
 def _resume(launch: Launch) -> Invocation:
     """Raises UserError for a session that is no UUID: gemini would take a number or `latest` for another one."""
-    if not launch.session or not ID_PATTERN.fullmatch(launch.session):
+    if not launch.session or not files.UUID.fullmatch(launch.session):
         raise UserError(
             f"gemini cannot resume {launch.session!r}: its session ids are lower-case UUIDs", code="session_malformed"
         )
@@ -175,7 +173,7 @@ ENGINE = Engine(
     field="session_id",
     binary="gemini",
     install="npm install -g @google/gemini-cli",
-    id_pattern=ID_PATTERN,
+    id_pattern=files.UUID,
     options=OPTIONS,
     first_resume=(0, 20),
     bad=(),

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 _NAMED_BUCKETS: Version = (0, 25)  # 0.24.5 has none, 0.29.0 has; from here both are looked at
 _RETENTION_FROM: Version = (0, 47)  # session-loss: 0.41.2 keeps the file, 0.47.0, 0.55.1 and 0.61.0 delete it
@@ -25,10 +25,13 @@ _MARKER = ".project_root"
 
 
 class _Chat(NamedTuple):
-    """What one session file says. `talk`: holds it a message that a resume would carry on from?"""
+    """What one session file says; `created` is in seconds since the epoch.
+
+    `talk`: holds it a message that a resume would carry on from?
+    """
 
     session: str
-    created: datetime | None
+    created: float | None
     talk: bool
 
 
@@ -57,7 +60,7 @@ def locate(query: StoreQuery) -> Located:
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """Resuming stamps a session anew, so its oldest file and oldest message say when it was made."""
-    made: dict[str, datetime] = {}
+    made: dict[str, float] = {}
     talks = set()
     try:
         for path in _chats(query, ""):
@@ -67,7 +70,7 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
                 talks |= {chat.session} if chat.talk else set()
     except OSError:
         return ()
-    since = datetime.fromtimestamp(int(query.since * 1000) / 1000, UTC)
+    since = files.floor(query.since)
     return tuple(sorted((session for session in talks if made[session] >= since), key=made.__getitem__))
 
 
@@ -80,7 +83,7 @@ def retention_risk(env: Mapping[str, str], version: Version) -> str | None:
         settings = json.loads(path.read_bytes())
         if settings["general"]["sessionRetention"]["enabled"] is False:
             return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         pass  # absent, unreadable or another shape: gemini's default holds, which is to delete
     return (
         f"gemini {dotted(version)} may delete a session that was resumed, when another one is started in the same"
@@ -90,18 +93,13 @@ def retention_risk(env: Mapping[str, str], version: Version) -> str | None:
 
 def _home(env: Mapping[str, str], version: Version) -> Path:
     # GEMINI_CLI_HOME stands for the home directory, not for ~/.gemini; 0.29.0 reads it, 0.24.5 does not.
-    moved = env.get("GEMINI_CLI_HOME") if version >= _NAMED_BUCKETS else None
-    return Path(moved or env.get("HOME") or Path.home(), ".gemini")
+    return files.home(env, "GEMINI_CLI_HOME" if version >= _NAMED_BUCKETS else "HOME", "") / ".gemini"
 
 
 def _chats(query: StoreQuery, short: str) -> Iterator[Path]:
     """The session files of the directory, or those of one id's first eight characters."""
     bucket = _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
-    try:
-        names = sorted(os.listdir(bucket / "chats"))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
+    for name in files.names(bucket / "chats"):
         found = _FILE.fullmatch(name)
         if found and found[2].startswith(short):
             yield bucket / "chats" / name
@@ -116,7 +114,7 @@ def _bucket(home: Path, cwd: str, version: Version) -> Path:
     if name is None:
         return hashed
     named = home / "tmp" / name
-    filled = named.is_dir() and set(os.listdir(named)) - {_MARKER}
+    filled = set(files.names(named)) - {_MARKER}
     return named if filled or not hashed.is_dir() else hashed
 
 
@@ -126,10 +124,9 @@ def _named(home: Path, cwd: str) -> str | None:
         name = json.loads((home / "projects.json").read_bytes())["projects"][cwd]
         if isinstance(name, str) and re.fullmatch(r"[a-z0-9-]+", name) and _owner(home / "tmp" / name) in {None, cwd}:
             return name
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError):
         pass  # no registry, or none that gemini would accept: it starts from the markers, too
-    folders = sorted((home / "tmp").iterdir()) if (home / "tmp").is_dir() else []
-    return next((folder.name for folder in folders if _owner(folder) == cwd), None)
+    return next((name for name in files.names(home / "tmp") if _owner(home / "tmp" / name) == cwd), None)
 
 
 def _owner(bucket: Path) -> str | None:
@@ -141,22 +138,12 @@ def _owner(bucket: Path) -> str | None:
 
 def _read(path: Path) -> _Chat | None:
     """None for a file that holds no session of the person's: torn at the top, a sub-agent's, another format."""
-    if path.suffix == ".json":
-        try:
-            records = [json.loads(path.read_bytes())]
-        except ValueError:
-            return None
-        return _chat(iter(records))
-    with path.open("rb") as lines:
-        return _chat(_records(lines))
-
-
-def _records(lines: Iterator[bytes]) -> Iterator[Any]:
-    for line in lines:
-        try:
-            yield json.loads(line)
-        except ValueError:
-            continue  # a torn line, which gemini skips as well
+    if path.suffix == ".jsonl":
+        return _chat(files.records(path))
+    try:
+        return _chat(iter([json.loads(path.read_bytes())] if path.is_file() else []))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _chat(records: Iterator[Any]) -> _Chat | None:
@@ -169,7 +156,11 @@ def _chat(records: Iterator[Any]) -> _Chat | None:
     talk = any(_carried(message) for message in messages) or any(
         _carried(message) for record in records for message in _messages(record)
     )
-    return _Chat(head["sessionId"], min(filter(None, (_time(head.get("startTime")), _time(first))), default=None), talk)
+    return _Chat(
+        head["sessionId"],
+        min(filter(None, (files.moment(head.get("startTime")), files.moment(first))), default=None),
+        talk,
+    )
 
 
 def _messages(record: Any) -> Iterator[dict[str, Any]]:
@@ -191,10 +182,3 @@ def _carried(message: dict[str, Any]) -> bool:
     if message.get("type") == "user":
         return bool(text) and not text.startswith(("/", "?", "<session_context>", "<hook_context>"))
     return message.get("type") == "gemini" and bool(text or message.get("toolCalls") or message.get("thoughts"))
-
-
-def _time(text: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (TypeError, ValueError):
-        return None

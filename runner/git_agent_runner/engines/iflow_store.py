@@ -6,19 +6,16 @@ where it belongs. `IFLOW_HOME` stands for `~/.iflow`. Files are only read; the e
 
 from __future__ import annotations
 
-import json
-import os
-from datetime import UTC, datetime
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-_HEAD = 20  # lines
+_HEAD = 65_536  # bytes
 
 
 def locate(query: StoreQuery) -> Located:
@@ -35,14 +32,12 @@ def locate(query: StoreQuery) -> Located:
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
-    here = {query.cwd, os.path.realpath(query.cwd)}
-    since = datetime.fromtimestamp(int(query.since * 1000) / 1000, UTC)
     made = []
     try:
         for path in _projects(query.env).glob("*/session-*.jsonl"):
             head = _head(path)
-            created = _time(head.get("timestamp"))
-            if head.get("cwd") in here and created and created >= since:
+            created = files.moment(head.get("timestamp"))
+            if created is not None and created >= files.floor(query.since) and files.same(head.get("cwd"), query.cwd):
                 made.append((created, path.stem))
     except OSError:
         return ()
@@ -50,24 +45,9 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 
 
 def _projects(env: Mapping[str, str]) -> Path:
-    return Path(env.get("IFLOW_HOME") or Path(env.get("HOME") or Path.home(), ".iflow"), "projects")
+    return files.home(env, "IFLOW_HOME", ".iflow") / "projects"
 
 
 def _head(path: Path) -> dict[str, Any]:
     """The first line that names a directory; {} when none of the first lines does."""
-    with path.open("rb") as lines:
-        for line in islice(lines, _HEAD):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and isinstance(record.get("cwd"), str):
-                return record
-    return {}
-
-
-def _time(text: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (TypeError, ValueError):
-        return None
+    return next((record for record in files.records(path, _HEAD) if isinstance(record.get("cwd"), str)), {})

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
+from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from pathlib import Path
 
 _SQLITE: Version = (1, 2)
 _IMPORTS_UNTIL: Version = (1, 15)
@@ -54,7 +54,7 @@ def locate(query: StoreQuery) -> Located:
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """opencode stores the directory as PWD named it."""
     here = {query.cwd, os.path.realpath(query.cwd)}
-    since = int(query.since * 1000)
+    since = files.floor(query.since) * 1000
     try:
         rows = [row for row in _rows(query) if row.directory in here and row.parent is None and row.created >= since]
     except _UnreadableError:
@@ -64,16 +64,11 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     """All sessions, or the one of that id."""
-    data = _data(query.env)
+    data = files.home(query.env, "XDG_DATA_HOME", ".local/share") / "opencode"
     database = data / (query.env.get("OPENCODE_DB") or "opencode.db")
     if query.version < _SQLITE or (query.version < _IMPORTS_UNTIL and not database.exists()):
         return _json_rows(data / "storage" / "session", session)
     return _sqlite_rows(database, session)
-
-
-def _data(env: Mapping[str, str]) -> Path:
-    home = env.get("HOME") or Path.home()
-    return Path(env.get("XDG_DATA_HOME") or Path(home, ".local", "share"), "opencode")
 
 
 def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
@@ -81,6 +76,7 @@ def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
     if not database.exists():
         return
     import sqlite3
+    from urllib.parse import quote
 
     try:
         connection = sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
@@ -109,5 +105,5 @@ def _json_row(path: Path) -> _Row | None:
         info: Any = json.loads(path.read_bytes())
         created = int(info["time"]["created"])
         return _Row(str(info["id"]), str(info["directory"]), created, info.get("parentID"), str(path))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None  # torn or of another format: 1.0 and 1.1 cannot read it either
