@@ -1,0 +1,116 @@
+"""Claude Code's session files: `~/.claude/projects/<directory with dashes>/<id>.jsonl`.
+
+The folder is named after the real path of the directory where the session began, and stays when it is resumed
+elsewhere. `CLAUDE_CONFIG_DIR` stands for `~/.claude`. Files are only read, and the engine is never started.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# 2.1.165 finds a session only from exactly its directory; 2.1.166 within the repository, 2.1.223 from anywhere.
+REPOSITORY: Version = (2, 1, 166)
+ANYWHERE: Version = (2, 1, 223)
+
+_LONGEST = (
+    200  # UTF-16 units of a folder's name; longer ones are cut and end in a hash (2.1.200, 2.1.332: 21d-cwd-long)
+)
+
+
+class _Talk(NamedTuple):
+    """A session that holds at least one turn. `created` is in seconds since the epoch."""
+
+    cwd: str | None
+    created: float | None
+
+
+def locate(query: StoreQuery) -> Located:
+    """An empty file, or one without a turn in it, is no session (x10b, x10d, 16-kill-*-resume)."""
+    projects, slug = _projects(query), _slug(query.cwd)
+    emptied = None
+    try:
+        # The directory's own folder first.
+        for folder in sorted(files.names(projects), key=lambda name: not _is_own(name, slug)):
+            path = projects / folder / f"{query.session}.jsonl"
+            if not path.is_file():
+                continue
+            talk = _talk(path)
+            if talk:
+                return _reachable(query.version, path, talk, own=_is_own(folder, slug))
+            emptied = str(path)
+    except OSError as error:
+        return Located("unknown", detail=f"claude's session files cannot be read: {error}")
+    if emptied:
+        return Located("absent", emptied, detail="its file holds no turn of the conversation")
+    return Located("absent", detail=f"claude has no such session in {projects}")
+
+
+def created_since(query: StoreQuery) -> tuple[str, ...]:
+    """By the first time in each file; agent-*.jsonl, empty files and lone summaries (1.0.128, 2.0.42) do not count."""
+    since = files.floor(query.since)
+    made = []
+    try:
+        for path in _sessions(_projects(query), _slug(query.cwd)):
+            talk = _talk_since(path, since)
+            # Different directories can share one folder: `/a b` and `/a-b`.
+            if talk and files.same(talk.cwd, query.cwd) and talk.created is not None and talk.created >= since:
+                made.append((talk.created, path.stem))
+    except OSError:
+        return ()
+    return tuple(session for _, session in sorted(made))
+
+
+def _reachable(version: Version, path: Path, talk: _Talk, *, own: bool) -> Located:
+    if own or version >= REPOSITORY:
+        return Located("present", str(path), talk.cwd)
+    detail = f"it belongs to {talk.cwd or path.parent.name}, and claude {dotted(version)} finds it only there"
+    return Located("absent", str(path), talk.cwd, detail)
+
+
+def _projects(query: StoreQuery) -> Path:
+    return files.home(query.env, "CLAUDE_CONFIG_DIR", ".claude") / "projects"
+
+
+def _sessions(projects: Path, slug: str) -> Iterator[Path]:
+    for folder in files.names(projects):
+        for name in files.names(projects / folder) if _is_own(folder, slug) else ():
+            stem, suffix = os.path.splitext(name)
+            if suffix == ".jsonl" and files.UUID.fullmatch(stem):
+                yield projects / folder / name
+
+
+def _is_own(folder: str, slug: str) -> bool:
+    return folder == slug or (len(slug) > _LONGEST and folder.startswith(f"{slug[:_LONGEST]}-"))
+
+
+def _slug(cwd: str) -> str:
+    """Every UTF-16 unit of the real path that is no ASCII letter or digit is a dash (21a-cwd-odd, 21b-cwd-symlink)."""
+    real = os.path.realpath(cwd)
+    return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
+
+
+def _talk(path: Path) -> _Talk | None:
+    """Read to the first turn. A file whose first turn lies beyond the head that is read counts as one, too."""
+    created = None
+    for record in files.records(path):
+        created = created or files.moment(record.get("timestamp"))
+        if record.get("type") in ("user", "assistant"):
+            cwd = record.get("cwd")
+            return _Talk(cwd if isinstance(cwd, str) else None, created)
+    return _Talk(None, created) if path.stat().st_size > files.HEAD else None
+
+
+def _talk_since(path: Path, since: float) -> _Talk | None:
+    """What was made since was written since: only those files are opened. One that cannot be read hides no other."""
+    try:
+        return _talk(path) if path.stat().st_mtime >= since else None
+    except OSError:
+        return None

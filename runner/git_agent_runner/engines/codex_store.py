@@ -1,0 +1,86 @@
+"""Codex's session files: `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-<local time>-<id>.jsonl`.
+
+A resume appends to the file of the start. The first line names the directory; the place of the file does not.
+`codex archive` moves a file to `archived_sessions`. Files are only read, and the engine is never started.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Located, StoreQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NAME = re.compile(rf"rollout-.+?-({files.UUID.pattern})\.jsonl")
+
+
+def locate(query: StoreQuery) -> Located:
+    """Look for the session whatever its directory: codex resumes from anywhere (codex/*/09a to 09g)."""
+    folder = files.home(query.env, "CODEX_HOME", ".codex")
+    try:
+        for path in _rollouts(folder / "sessions"):
+            if _session(path.name) == query.session:
+                return _judged(path)
+        if any(_session(name) == query.session for name in files.names(folder / "archived_sessions")):
+            return Located("absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back")
+    except OSError as error:
+        return Located("unknown", detail=f"codex's session files cannot be read: {error}")
+    return Located("absent", detail=f"codex has no such session in {folder}")
+
+
+def created_since(query: StoreQuery) -> tuple[str, ...]:
+    """By the time in the first line; the threads of sub-agents are left out."""
+    since = files.floor(query.since)
+    made = []
+    try:
+        for path in _rollouts(files.home(query.env, "CODEX_HOME", ".codex") / "sessions"):
+            head = _head_since(path, since)
+            created = files.moment(head.get("timestamp"))
+            ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)
+            if ours and created is not None and created >= since:
+                made.append((created, _session(path.name)))
+    except OSError:
+        return ()
+    return tuple(session for _, session in sorted(made))
+
+
+def _judged(path: Path) -> Located:
+    """An emptied file is an error to codex (y03f-resume-emptied), as is one that 0.29.0 wrote (xv-*)."""
+    head = _head(path)
+    if not head:
+        return Located("absent", str(path), detail="its file is empty, or older than any that codex can resume")
+    cwd = head.get("cwd")
+    return Located("present", str(path), cwd if isinstance(cwd, str) else None)
+
+
+def _head(path: Path) -> dict[str, Any]:
+    """The payload of the first line; {} where there is none."""
+    payload = next(files.records(path), {}).get("payload")
+    return payload if isinstance(payload, dict) else {}
+
+
+def _head_since(path: Path, since: float) -> dict[str, Any]:
+    """What was made since was written since: only those files are opened. One that cannot be read hides no other."""
+    try:
+        return _head(path) if path.stat().st_mtime >= since else {}
+    except OSError:
+        return {}
+
+
+def _session(name: str) -> str:
+    found = _NAME.fullmatch(name)
+    return found[1] if found else ""
+
+
+def _rollouts(folder: Path, depth: int = 3) -> Iterator[Path]:
+    """Every session file, newest day first: most of the sessions asked for are new."""
+    for name in reversed(files.names(folder)):
+        if depth:
+            yield from _rollouts(folder / name, depth - 1)
+        elif _NAME.fullmatch(name):
+            yield folder / name
