@@ -1,0 +1,133 @@
+"""Claude Code's launch flags, and the versions that have them.
+
+A range comes from the help of 1.0.24, 1.0.60, 1.0.124, 1.0.128, 2.0.42, 2.1.76, 2.1.200 and 2.1.332, and for flags that
+the help leaves out from trying them. Where the exact release is not known, a flag is let through in the gap and the
+engine has the last word.
+"""
+
+from __future__ import annotations
+
+from git_agent_runner.engines.spec import Option, Version
+
+_HELP = "claude --help"
+_HIDDEN = "2.1.332 takes it, its help leaves it out"
+
+# First versions after the newest recorded one that has not the flag.
+_60: Version = (1, 0, 25)
+_124: Version = (1, 0, 61)
+_128: Version = (1, 0, 125)
+_V2: Version = (1, 0, 129)
+_76: Version = (2, 0, 43)
+_200: Version = (2, 1, 77)
+_332: Version = (2, 1, 201)
+
+OPTIONS = (
+    Option(("--model",), "one", "model", source="claude/*/18b-resume-noflags"),
+    Option(("--fallback-model",), "one", "model", since=_60, source=_HELP),
+    Option(("--effort",), "one", "model", since=_76, source=_HELP),
+    Option(("--advisor",), "one", "model", since=_76, source=_HIDDEN),
+    Option(("--betas",), "many", "model", since=_76, source=_HELP),
+    Option(("--thinking",), "one", "model", since=_76, source=_HIDDEN),
+    Option(("--max-thinking-tokens",), "one", "model", since=_V2, source=_HIDDEN),
+    Option(("--max-turns",), "one", source="claude/2.1.332/x16-start-max-turns1"),
+    Option(("--max-budget-usd",), "one", since=_76, source=_HELP),
+    Option(("--task-budget",), "one", since=_76, source=_HIDDEN),
+    Option(("--json-schema",), "one", since=_76, source=_HELP),
+    Option(("--name", "-n"), "one", since=_76, source="claude/2.1.332/25e-name"),
+    Option(("--autocompact",), "one", since=_332, source=_HELP),
+    Option(("--brief",), "none", since=_76, source=_HELP),
+    Option(("--prompt-suggestions",), "optional", since=_200, source=_HELP),
+    Option(("--exclude-dynamic-system-prompt-sections",), "none", since=_200, source=_HELP),
+    Option(("--disable-slash-commands",), "none", since=_76, source=_HELP),
+    Option(("--ax-screen-reader",), "none", since=_200, source=_HELP),
+    Option(("--no-chrome",), "none", since=_76, source=_HELP),
+    Option(("--debug", "-d"), "optional", source=_HELP),
+    Option(("--debug-to-stderr", "-d2e"), "none", source=_HIDDEN),
+    Option(("--debug-file",), "one", since=_76, widens=True, source=_HELP),
+    Option(("--mcp-debug",), "none", until=(2, 1, 200), source=_HELP),
+    Option(
+        ("--allowedTools", "--allowed-tools"),
+        "many",
+        "permission",
+        widens=True,
+        source="claude/*/17u-allowedTools-eats-prompt",
+    ),
+    Option(("--disallowedTools", "--disallowed-tools"), "many", "permission", source=_HELP),
+    Option(("--tools",), "many", "permission", since=_V2, widens=True, source=_HELP),
+    Option(
+        ("--permission-mode",),
+        "one",
+        "permission",
+        since=_60,
+        widens=True,
+        source="claude/*/x05b-resume-noaccept-write",
+    ),
+    Option(("--permission-prompt-tool",), "one", "permission", widens=True, source=_HIDDEN),
+    Option(("--permission-prompts",), "one", "permission", since=_332, widens=True, source=_HELP),
+    Option(
+        ("--dangerously-skip-permissions",),
+        "none",
+        "permission",
+        widens=True,
+        source="claude/*/x04b-resume-nobypass-mutate",
+    ),
+    Option(("--allow-dangerously-skip-permissions",), "none", "permission", since=_V2, widens=True, source=_HELP),
+    Option(("--enable-auto-mode",), "none", "permission", since=_76, widens=True, source=_HIDDEN),
+    Option(("--restricted",), "none", "permission", since=_332, source=_HELP),
+    Option(("--bare",), "none", "permission", since=_200, widens=True, source=_HELP),
+    Option(("--safe-mode",), "none", "permission", since=_200, widens=True, source=_HELP),
+    Option(("--add-dir",), "many", "config", widens=True, source="claude/*/27b-adddir-resume-without"),
+    Option(("--settings",), "one", "config", since=_124, widens=True, source=_HELP),
+    Option(("--setting-sources",), "one", "config", since=_128, widens=True, source=_HELP),
+    Option(("--managed-settings",), "one", "config", since=_76, widens=True, source=_HIDDEN),
+    Option(("--mcp-config",), "many", "config", widens=True, source=_HELP),
+    Option(("--strict-mcp-config",), "none", since=_60, source=_HELP),
+    Option(("--plugin-dir",), "one", "config", since=_V2, widens=True, source=_HELP),
+    Option(("--plugin-url",), "one", "config", since=_200, widens=True, source=_HELP),
+    Option(("--agent",), "one", widens=True, since=_76, source=_HELP),
+    Option(("--agents",), "one", widens=True, since=_128, source=_HELP),
+    Option(("--system-prompt",), "one", widens=True, since=_V2, source="claude/*/18i-resume-no-sysprompt"),
+    Option(("--system-prompt-file",), "one", widens=True, source=_HIDDEN),
+    Option(("--append-system-prompt",), "one", widens=True, since=_60, source="claude/*/x14b-resume-noappend"),
+    Option(("--append-system-prompt-file",), "one", widens=True, since=_V2, source=_HIDDEN),
+    Option(("--system-prompt-snapshot",), "one", since=_332, source="claude/2.1.332/x13d-resume-append-snapoff"),
+    Option(("--plan-mode-instructions",), "one", widens=True, since=_76, source=_HIDDEN),
+    Option(("--channels",), "many", widens=True, since=_76, source=_HIDDEN),
+    Option(("--dangerously-load-development-channels",), "many", widens=True, since=_76, source=_HIDDEN),
+    Option(("--file",), "many", widens=True, since=_76, source=_HELP),
+    Option(("--ide",), "none", widens=True, since=_60, source=_HELP),
+    Option(("--chrome",), "none", widens=True, since=_76, source=_HELP),
+    Option(("--init",), "none", widens=True, since=_76, source=_HIDDEN),
+    Option(("--maintenance",), "none", widens=True, since=_76, source=_HIDDEN),
+    Option(("--remote-control",), "optional", widens=True, since=_200, source=_HELP),
+    Option(("--remote-control-session-name-prefix",), "one", widens=True, since=_200, source=_HELP),
+    Option(("--no-session-persistence",), "none", "no_session", since=_76, source="claude/*/20b-no-persist-resume"),
+    # Kept on purpose: each resume then makes a copy of the session under a new id, as the person asked.
+    Option(("--fork-session",), "none", since=(1, 0, 112), source="claude/*/11-fork"),
+    Option(("--resume", "-r"), "optional", "selector", source="claude/*/04-resume-prefix-stream"),
+    Option(("--continue", "-c"), "none", "selector", source="claude/*/10a-continue"),
+    Option(("--session-id",), "one", "selector", since=_60, source="claude/*/12a-session-id"),
+    Option(("--from-pr",), "optional", "selector", since=_76, source=_HELP),
+    Option(("--resume-session-at",), "one", "selector", source=_HIDDEN),
+    Option(("--print", "-p"), "none", "format", source=_HELP),
+    Option(("--output-format",), "one", "format", source=_HELP),
+    Option(("--input-format",), "one", "format", source=_HELP),
+    Option(("--verbose",), "none", "format", source="claude/*/03b-start-stream-json-no-verbose"),
+    Option(("--include-partial-messages",), "none", "format", since=_124, source="claude/2.1.332/25a-partial"),
+    Option(("--include-hook-events",), "none", "format", since=_200, source=_HELP),
+    Option(("--forward-subagent-text",), "none", "format", since=_332, source=_HELP),
+    Option(("--replay-user-messages",), "none", "format", since=_124, source="claude/2.1.332/25b-replay"),
+    Option(("--prefill",), "one", "prompt", since=_76, source=_HIDDEN),
+    # These end at once, or take the work where no run can follow: the cloud, the background, another work tree.
+    Option(("--help", "-h"), "none", "exit", source=_HELP),
+    Option(("--version", "-v"), "none", "exit", source=_HELP),
+    Option(("--init-only",), "none", "exit", since=_76, source=_HIDDEN),
+    Option(("--rewind-files",), "one", "exit", since=_76, source=_HIDDEN),
+    Option(("--bg", "--background"), "none", "exit", since=_200, source=_HELP),
+    Option(("--cloud", "--remote"), "optional", "exit", source=_HELP),
+    Option(("--environment",), "one", "exit", since=_332, source=_HELP),
+    Option(("--desktop",), "none", "exit", since=_332, source=_HELP),
+    Option(("--teleport",), "optional", "exit", source=_HELP),
+    Option(("--worktree", "-w"), "optional", "exit", since=_76, source=_HELP),
+    Option(("--tmux",), "optional", "exit", since=_76, source=_HELP),
+)

@@ -1,0 +1,220 @@
+"""Codex CLI: how it is started and resumed, and what its versions take. Its session files: `codex_store.py`.
+
+A flag's range comes from the help of 0.29.0, 0.36.0, 0.44.0, 0.47.0, 0.53.0, 0.65.0, 0.79.0, 0.98.0, 0.117.0, 0.128.0,
+0.150.0 and 0.171.0. Where the exact release is not known, a flag is let through in the gap and the engine has the
+last word.
+"""
+
+from __future__ import annotations
+
+from git_agent_runner.engines import codex_store
+from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.files import UUID
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.errors import UserError
+
+_HELP = "codex/*/18z-prompt-help"
+
+OPTIONS = (
+    Option(("-m", "--model"), "one", "model", source="codex/*/12-m-before"),
+    Option(("-c", "--config"), "one", "config", widens=True, source="codex/*/12-c-sandbox-before"),
+    Option(("--enable",), "one", "config", since=(0, 45), widens=True, source="codex/*/12-enable-before"),
+    Option(("--disable",), "one", "config", since=(0, 45), widens=True, source=_HELP),
+    Option(("-p", "--profile"), "one", "permission", widens=True, source="codex/*/12-profile-before"),
+    Option(("-s", "--sandbox"), "one", "permission", widens=True, source="codex/*/12-sandbox-before"),
+    Option(("--full-auto",), "none", "permission", until=(0, 150), widens=True, source="codex/*/12-full-auto-before"),
+    Option(
+        ("--dangerously-bypass-approvals-and-sandbox", "--yolo"),
+        "none",
+        "permission",
+        widens=True,
+        source="codex/*/12-yolo-before",
+    ),
+    Option(("-a", "--ask-for-approval"), "one", "permission", widens=True, source="codex --help"),
+    Option(("--approve-for-me",), "none", "permission", since=(0, 129), widens=True, source=_HELP),
+    Option(("--dangerously-bypass-hook-trust",), "none", "permission", since=(0, 129), widens=True, source=_HELP),
+    Option(("--trust",), "none", "permission", since=(0, 151), widens=True, source=_HELP),
+    Option(
+        ("--skip-git-repo-check",),
+        "none",
+        "permission",
+        widens=True,
+        source="codex/*/09c-resume-outside-git-skip-before",
+    ),
+    Option(("--ignore-rules",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
+    Option(("--ignore-user-config",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
+    Option(("--strict-config",), "none", since=(0, 129), source=_HELP),
+    Option(("--add-dir",), "one", "config", since=(0, 48), widens=True, source="codex/*/12-add-dir-before"),
+    Option(("--cyber-access-program",), "one", "permission", since=(0, 151), widens=True, source=_HELP),
+    Option(("--remote",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
+    Option(("--remote-auth-token-env",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
+    Option(("--search",), "none", "permission", widens=True, source="codex --help"),
+    Option(("--oss",), "none", "model", source="codex/*/12-oss-before"),
+    Option(("--local-provider",), "one", "model", since=(0, 54), source=_HELP),
+    # Clap gives it every following word, subcommand and all (12-image-before); `--image=FILE` takes one.
+    Option(("-i", "--image"), "many", widens=True, source="codex/*/12-image-eq-before"),
+    Option(("-o", "--output-last-message"), "one", widens=True, source="codex/*/12-o-before"),
+    Option(("--output-schema",), "one", since=(0, 37), widens=True, source="codex/*/12-output-schema-before"),
+    Option(("--thread-source",), "one", since=(0, 129), source=_HELP),
+    Option(("--include-plan-tool",), "none", since=(0, 37), until=(0, 53), source=_HELP),
+    Option(("--no-alt-screen",), "none", since=(0, 80), source="codex --help"),
+    Option(("--no-daemon",), "none", "interactive", since=(0, 151), source="codex/0.171.0/interactive-resume"),
+    Option(("--ephemeral",), "none", "no_session", since=(0, 99), source="codex/*/21c-ephemeral-resume"),
+    Option(("--json", "--experimental-json"), "none", "format", source="codex/*/03-start-experimental-json"),
+    Option(("--color",), "one", "format", source="codex/*/12-color-before"),
+    Option(("-C", "--cd"), "one", "directory", source="codex/*/09e-resume-C-before"),
+    Option(("--last",), "none", "selector", source="codex/*/10a-last"),
+    Option(("--all",), "none", "selector", since=(0, 54), source="codex/*/10c-last-all-other-cwd"),
+    Option(("--include-non-interactive",), "none", "selector", since=(0, 99), source="codex resume --help"),
+    # It works in a work tree that codex makes, on a branch that is not the run's.
+    Option(("--worktree",), "none", "exit", since=(0, 151), source=_HELP),
+    Option(("-h", "--help"), "none", "exit", source=_HELP),
+    Option(("-V", "--version"), "none", "exit", source=_HELP),
+)
+
+# `codex exec` rejects the first, `codex` and `codex resume` the second (0.65.0, 0.128.0, 0.171.0: exit 2).
+_TERMINAL_ONLY = {"--ask-for-approval", "--search", "--no-alt-screen"}
+_EXEC_ONLY = {
+    "--skip-git-repo-check",
+    "--ignore-rules",
+    "--ignore-user-config",
+    "--trust",
+    "--cyber-access-program",
+    "--output-last-message",
+    "--output-schema",
+    "--thread-source",
+    "--include-plan-tool",
+    "--ephemeral",
+}
+
+_LONGEST_MESSAGE = 1_048_576  # characters; 0.128.0 and 0.171.0 refuse more, after they printed a thread id
+_LIMITED: Version = (0, 128)  # 0.98.0 takes more
+_NO_MARK: Version = (0, 98)  # 0.65.0 keeps a leading U+FEFF
+_DAEMON: Version = (0, 171)  # 0.150.0 does not know --no-daemon
+_LAST_OF_DIRECTORY: Version = (0, 94)  # before, `--last` is the newest of any directory (10b-last-other-cwd)
+
+
+def _start(launch: Launch) -> Invocation:
+    """stdin carries the text byte for byte (0.65.0, 0.128.0, 0.171.0): `-`, dashes, `/clear`, line ends, 200 kB."""
+    if launch.interactive:
+        return _terminal(launch)
+    return _headless(launch)
+
+
+def _resume(launch: Launch) -> Invocation:
+    """Flags stand before `resume`, where every version takes them and they take effect (12-*-before, pitfall 10).
+
+    Raises UserError for a session that is no UUID: codex would start a new one and exit 0 (pitfall 3).
+    """
+    if not launch.session or not UUID.fullmatch(launch.session):
+        raise UserError(
+            f"codex cannot resume {launch.session!r}: its thread ids are lower-case UUIDs", code="session_malformed"
+        )
+    if launch.interactive:
+        return _terminal(launch, "resume", session=launch.session)
+    return _headless(launch, "resume", launch.session)
+
+
+def _continue(launch: Launch) -> Invocation:
+    """Raises UserError where `--last` would be another directory's session.
+
+    With no session here codex starts a new one in silence (y10-fresh-last-none).
+    """
+    if launch.version < _LAST_OF_DIRECTORY:
+        raise UserError(
+            f"codex {dotted(launch.version)} continues the newest session of any directory, not of this one",
+            code="resume_unsupported",
+            hints=(f"{dotted(_LAST_OF_DIRECTORY)} is the first version that keeps to the directory",),
+        )
+    if launch.interactive:
+        return _terminal(launch, "resume", session="--last")
+    return _headless(launch, "resume", "--last")
+
+
+def _picker(launch: Launch) -> Invocation:
+    """Raises UserError for a message: a word after `resume` would be taken for a session."""
+    if launch.message is not None:
+        raise UserError("codex's picker takes no message", code="message_refused", hints=("give it in the terminal",))
+    return _terminal(launch, "resume")
+
+
+def _headless(launch: Launch, *form: str) -> Invocation:
+    stdin = launch.message.encode() if launch.message is not None else None
+    return Invocation((launch.binary, "exec", *_flags(launch), "--json", *form, "-"), stdin, launch.cwd)
+
+
+def _terminal(launch: Launch, *form: str, session: str | None = None) -> Invocation:
+    """After `--` a prompt is no flag and no subcommand (18h-ddash, 18j-resume-ddash; `codex -- resume`, 0.171.0).
+
+    Without --no-daemon 0.171.0 hands the session to a server that stays behind and holds it (interactive-*).
+    """
+    own = ("--no-daemon",) if launch.version >= _DAEMON else ()
+    selector = (session,) if session is not None else ()
+    prompt = ("--", launch.message) if launch.message is not None else ()
+    return Invocation((launch.binary, *form, *own, *_flags(launch), *selector, *prompt), None, launch.cwd)
+
+
+def _flags(launch: Launch) -> tuple[str, ...]:
+    """Raises UserError for a flag that the other form of codex takes and this one does not."""
+    flags = launch_args(OPTIONS, launch.args)
+    foreign = _EXEC_ONLY if launch.interactive else _TERMINAL_ONLY
+    strange = [word.name for word in parse(OPTIONS, flags) if word.option and foreign.intersection(word.option.names)]
+    if strange:
+        form = "the terminal form of codex" if launch.interactive else "codex exec"
+        other = "resume with a message instead" if launch.interactive else "work in the terminal (-i)"
+        raise UserError(
+            f"{form} does not take {', '.join(strange)}",
+            code="flag_rejected",
+            hints=(f"{other}, or give the setting as -c KEY=VALUE",),
+        )
+    return flags
+
+
+def _check_message(version: Version, message: str) -> None:
+    """Raises UserError for what this version would not take, or alter. Slash text, `@file` and `!` are plain text."""
+    if version >= _LIMITED and len(message) > _LONGEST_MESSAGE:
+        raise UserError(
+            f"the message has {len(message)} characters; codex {dotted(version)} takes {_LONGEST_MESSAGE}",
+            code="message_too_large",
+            hints=("put the text in a file and name the file in the message",),
+        )
+    if version >= _NO_MARK and message.startswith("\ufeff"):
+        raise UserError(
+            "this message starts with a byte order mark (U+FEFF), which codex drops",
+            code="message_refused",
+            hints=("leave the mark out",),
+        )
+
+
+def _elsewhere_note(version: Version) -> str | None:
+    """Pitfall 21: 0.65.0 repeats the old directory and sandbox to the model, 0.98.0 tells it the new ones."""
+    if version >= (0, 98):
+        return None
+    return f"codex {dotted(version)} works here, but still tells the model of the session's first directory"
+
+
+ENGINE = Engine(
+    name="codex",
+    field="thread_id",
+    binary="codex",
+    install="npm install -g @openai/codex",
+    id_pattern=UUID,
+    options=OPTIONS,
+    first_resume=(0, 36),
+    bad=(),
+    interactive="verified",
+    start=_start,
+    resume=_resume,
+    continue_=_continue,
+    picker=_picker,
+    check_message=_check_message,
+    mint=lambda _version: None,
+    forks=lambda _version, _args: False,
+    elsewhere=lambda _version, _same_repository: True,
+    locate=codex_store.locate,
+    created_since=codex_store.created_since,
+    # Resumable in every version once its id was printed (17-kill-SIGKILL-resume).
+    first_reply_lost=lambda _version: None,
+    parse_version=parse_version,
+    elsewhere_note=_elsewhere_note,
+)
