@@ -1,0 +1,139 @@
+"""A world for one test: a scratch repository, a model server, a home, and one real engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import psutil
+
+from git_agent_fixtures.engines import Pin
+from git_agent_fixtures.home import Home
+from git_agent_fixtures.server.log import Entry
+from git_agent_fixtures.server.serving import Server
+
+BIN = Path(sys.executable).parent
+BRANCH = "feature/retry"
+T = TypeVar("T")
+
+# What an engine must be given to run the scripted shell commands.
+ALLOW: dict[str, tuple[str, ...]] = {
+    "claude": ("--allowedTools=Bash",),
+    "codex": ("--sandbox", "workspace-write"),
+    "gemini": ("--yolo",),
+    "opencode": (),
+}
+
+_PATIENCE = 180  # seconds until a hang is called one; nothing is asserted about time
+
+
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+class World(NamedTuple):
+    """Everything one test drives. `repo` is on `BRANCH`; `git agent` finds the engine through git config."""
+
+    pin: Pin
+    home: Home
+    server: Server
+    repo: Path
+
+    def run(self, *argv: str, stdin: str | None = None, cwd: Path | None = None, **env: str) -> Done:
+        """Run a command in the engine's environment; in the repository unless `cwd` says otherwise."""
+        done = subprocess.run(
+            argv,
+            cwd=cwd or self.repo,
+            env={**self.home.env, **env},
+            input=stdin if stdin is not None else "",
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def agent(self, *words: str, stdin: str | None = None, cwd: Path | None = None, **env: str) -> Done:
+        """`git-agent WORDS`, whatever comes of it."""
+        return self.run(str(BIN / "git-agent"), *words, stdin=stdin, cwd=cwd, **env)
+
+    def start(self, prompt: str, *args: str) -> Done:
+        """`git-agent start -e ENGINE PROMPT -- ARGS`, which must succeed."""
+        return succeeded(self.agent("start", "-e", self.pin.engine, f"--prompt={prompt}", *_to_engine(args)))
+
+    def resume(self, message: str, *args: str) -> Done:
+        """`git-agent resume MESSAGE -- ARGS`, which must succeed."""
+        return succeeded(self.agent("resume", f"--message={message}", *_to_engine(args)))
+
+    def spawn(self, *words: str) -> subprocess.Popen[str]:
+        """`git-agent WORDS`, running; it is ended with the world."""
+        return subprocess.Popen(
+            (str(BIN / "git-agent"), *words),
+            cwd=self.repo,
+            env=self.home.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def git(self, *words: str) -> str:
+        """What `git WORDS` prints in the repository; it must succeed."""
+        return succeeded(self.run("git", *words)).out.removesuffix("\n")
+
+    def commit(self, message: str, **files: str) -> str:
+        """Commit files (name without dots = text) and give the commit's object name."""
+        for name, text in files.items():
+            (self.repo / name).write_text(text)
+        self.git("add", "--all")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def requests(self) -> tuple[Entry, ...]:
+        """The conversations that the engine has asked the model to go on with; its side requests are left out."""
+        return self.server.turns()
+
+    def carried(self, *markers: str) -> None:
+        """Assert that the newest request tells the model these markers in this order, the last one as the news.
+
+        Markers are counted, not turns: engines merge turns and repeat texts.
+        """
+        newest = self.requests()[-1]
+        assert tuple(mark for mark in dict.fromkeys(newest.markers) if mark in markers) == markers
+        assert markers[-1] in newest.users[-1].head
+
+
+def succeeded(done: Done) -> Done:
+    assert done.status == 0, f"exit {done.status}\n{done.out}\n{done.err}"
+    return done
+
+
+def until(look: Callable[[], T], what: str) -> T:
+    """The first truthy answer of `look`, asked again and again; a test that waits in vain fails with `what`."""
+    deadline = time.monotonic() + _PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.05)
+    return found
+
+
+def end_all(home: Home) -> None:
+    """End whatever still runs in this home: engines and their tools sit in process groups of their own."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("HOME") == str(home.root):
+                process.kill()
+        except psutil.Error:
+            continue  # gone, or another user's
+
+
+def _to_engine(args: Sequence[str]) -> tuple[str, ...]:
+    return ("--", *args) if args else ()
