@@ -68,6 +68,11 @@ def test_a_message_must_fit_into_one_argument(start: str) -> None:
     assert raised.value.code == "message_too_large"
 
 
+def test_continue_is_the_newest_session_of_the_directory() -> None:
+    assert ENGINE.continue_ is not None
+    assert ENGINE.continue_(launch("--plan")).argv == ("iflow", "-c", "--plan", "-p", "fix it")
+
+
 def test_versions_before_the_known_good_one_are_bad() -> None:
     check_version(ENGINE, NEW)
     with pytest.raises(UserError, match="#196"):

@@ -107,6 +107,12 @@ def test_resume(given: Launch, argv: tuple[str, ...], cwd: str) -> None:
     assert ENGINE.resume(given) == Invocation(argv, b"fix it", cwd, (("PWD", cwd),))
 
 
+def test_continue_is_the_newest_session_of_the_directory() -> None:
+    assert ENGINE.continue_ is not None
+    made = ENGINE.continue_(launch("--agent", "plan", session=FIRST))
+    assert made.argv == (*RUN, "--agent", "plan", "--continue", f"--dir={SITE}")
+
+
 @pytest.mark.parametrize(
     "session",
     ["", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "not-an-id", FIRST[:-1], f"{FIRST}x", f"{FIRST}\n", f"x{FIRST}", None],

@@ -80,8 +80,7 @@ ENGINE = Engine(
     interactive="not verified",
     start=_start,
     resume=_resume,
-    # `-c` takes the newest session of the directory, whichever that is.
-    continue_=None,
+    continue_=lambda launch: _invocation(launch, ("-c",)),
     # No text is known to be swallowed.
     check_message=lambda _version, _message: None,
     mint=lambda _version: None,

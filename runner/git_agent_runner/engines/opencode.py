@@ -82,6 +82,11 @@ def _resume(launch: Launch) -> Invocation:
     return _invocation(launch, (f"--session={launch.session}", *fork))
 
 
+def _continue(launch: Launch) -> Invocation:
+    """With no session in this directory opencode starts a new one in silence (continue-fresh-project)."""
+    return _invocation(launch, ("--continue",))
+
+
 def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
     """The message goes in by stdin: a word of argv that holds a space would be put in quotes (prompt-multiword-argv).
 
@@ -94,24 +99,24 @@ def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
     cwd = (launch.session_cwd or launch.cwd) if bound else launch.cwd
     env = (("PWD", cwd),)
     if launch.interactive:
-        argv = (launch.binary, *_terminal_flags(launch.args), *selector, *_terminal_prompt(launch))
+        argv = (launch.binary, *_terminal_flags(launch.args), *selector, *_terminal_prompt(launch, selector))
         return Invocation(argv, None, cwd, env)
     directory = (f"--dir={cwd}",) if launch.version >= _DIR else ()
     argv = (launch.binary, "run", "--format", "json", *launch_args(OPTIONS, launch.args), *selector, *directory)
     return Invocation(argv, launch.message.encode() if launch.message is not None else None, cwd, env)
 
 
-def _terminal_prompt(launch: Launch) -> tuple[str, ...]:
+def _terminal_prompt(launch: Launch, selector: tuple[str, ...]) -> tuple[str, ...]:
     """The full terminal form ignores `--prompt` beside `--session`; `--mini` sends it (docs/engines/interactive.md)."""
     if launch.message is None:
         return ()
-    if launch.session and launch.version < _MINI:
+    if selector and launch.version < _MINI:
         raise UserError(
             f"opencode {dotted(launch.version)} would open the session without this message",
             code="message_refused",
             hints=("leave -i or the message out",),
         )
-    return (*(["--mini"] if launch.session else []), f"--prompt={launch.message}")
+    return (*(["--mini"] if selector else []), f"--prompt={launch.message}")
 
 
 def _terminal_flags(args: tuple[str, ...]) -> tuple[str, ...]:
@@ -172,8 +177,7 @@ ENGINE = Engine(
     interactive="verified",
     start=_start,
     resume=_resume,
-    # `--continue` starts a new session in silence when the directory has none (continue-fresh-project).
-    continue_=None,
+    continue_=_continue,
     check_message=_check_message,
     mint=lambda _version: None,
     forks=_forks,
