@@ -23,10 +23,10 @@ def locate(query: StoreQuery) -> Located:
     """Look for the session whatever its directory: codex resumes from anywhere (codex/*/09a to 09g)."""
     folder = files.home(query.env, "CODEX_HOME", ".codex")
     try:
-        for path in _rollouts(folder / "sessions"):
-            if _session(path.name) == query.session:
-                return _judged(path)
-        if any(_session(name) == query.session for name in files.names(folder / "archived_sessions")):
+        found = next(_rollouts(folder / "sessions", f"-{query.session}.jsonl"), None)
+        if found:
+            return _judged(found)
+        if any(name.endswith(f"-{query.session}.jsonl") for name in files.names(folder / "archived_sessions")):
             return Located("absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back")
     except OSError as error:
         return Located("unknown", detail=f"codex's session files cannot be read: {error}")
@@ -38,12 +38,13 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     since = files.floor(query.since)
     made = []
     try:
-        for path in _rollouts(files.home(query.env, "CODEX_HOME", ".codex") / "sessions"):
+        for path in _rollouts(files.home(query.env, "CODEX_HOME", ".codex") / "sessions", ".jsonl"):
             head = _head_since(path, since)
             created = files.moment(head.get("timestamp"))
             ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)
-            if ours and created is not None and created >= since:
-                made.append((created, _session(path.name)))
+            found = _NAME.fullmatch(path.name)
+            if found and ours and created is not None and created >= since:
+                made.append((created, found[1]))
     except OSError:
         return ()
     return tuple(session for _, session in sorted(made))
@@ -72,15 +73,10 @@ def _head_since(path: Path, since: float) -> dict[str, Any]:
         return {}
 
 
-def _session(name: str) -> str:
-    found = _NAME.fullmatch(name)
-    return found[1] if found else ""
-
-
-def _rollouts(folder: Path, depth: int = 3) -> Iterator[Path]:
-    """Every session file, newest day first: most of the sessions asked for are new."""
+def _rollouts(folder: Path, suffix: str, depth: int = 3) -> Iterator[Path]:
+    """The session files with this end, newest day first: most of the sessions asked for are new."""
     for name in reversed(files.names(folder)):
         if depth:
-            yield from _rollouts(folder / name, depth - 1)
-        elif _NAME.fullmatch(name):
+            yield from _rollouts(folder / name, suffix, depth - 1)
+        elif name.endswith(suffix):
             yield folder / name
