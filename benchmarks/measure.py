@@ -1,0 +1,112 @@
+"""Whole processes, timed in turns: whatever slows the machine slows every case of a round alike."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+
+class Sample(NamedTuple):
+    """One process. `wall` and `cpu` are seconds, `cpu` with that of its children; `peak` is bytes.
+
+    The kernel counts what a child was forked from, so `peak` is never less than this process's own peak.
+    """
+
+    wall: float
+    cpu: float
+    peak: int
+
+
+class Case(NamedTuple):
+    """What is timed. `before` runs ahead of each timing, off the clock."""
+
+    name: str
+    run: Callable[[], Sample]
+    before: Callable[[], None] = lambda: None
+
+
+class Row(NamedTuple):
+    """One line of the table. Times are milliseconds; `ratio` is of medians, in units of the yardstick `per`."""
+
+    what: str
+    median: float
+    least: float
+    cpu: float
+    peak: float
+    ratio: float | None = None
+    per: str = ""
+    limits: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+
+
+class Limits(NamedTuple):
+    """`ratio` to the yardstick, `ms` milliseconds, `mib` MiB at the peak; None is no limit."""
+
+    ratio: float | None = None
+    ms: float | None = None
+    mib: float | None = None
+
+
+NO_LIMITS = Limits()
+
+
+def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], stdout: str = os.devnull) -> Sample:
+    """Start the program and wait for its end. Raises RuntimeError when it fails: then its time means nothing."""
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+    ]
+    here = os.getcwd()
+    os.chdir(cwd)
+    try:
+        began = time.perf_counter()
+        pid = os.posix_spawn(argv[0], argv, env, file_actions=actions)
+        _, status, usage = os.wait4(pid, 0)
+        wall = time.perf_counter() - began
+    finally:
+        os.chdir(here)
+    if status:
+        raise RuntimeError(f"{' '.join(argv)} (in {cwd}) ended with {os.waitstatus_to_exitcode(status)}")
+    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, list[Sample]]:
+    """`rounds` samples of each case. One round more goes first and is not counted: it fills the caches."""
+    samples: dict[str, list[Sample]] = {case.name: [] for case in cases}
+    for number in range(rounds + 1):
+        turn = number % len(cases)
+        for case in (*cases[turn:], *cases[:turn]):
+            case.before()
+            sample = case.run()
+            if number:
+                samples[case.name].append(sample)
+    return samples
+
+
+def row(
+    what: str, samples: Sequence[Sample], yard: tuple[str, Sequence[Sample]] | None = None, limits: Limits = NO_LIMITS
+) -> Row:
+    """The figures of one case against its limits; `yard` is the name of the yardstick and its samples."""
+    middle = median(sample.wall for sample in samples) * 1000
+    peak = max(sample.peak for sample in samples) / 2**20
+    ratio = middle / (median(sample.wall for sample in yard[1]) * 1000) if yard else None
+    per = yard[0] if yard else ""
+    checks = (
+        (limits.ratio, ratio, f"{limits.ratio} {per}"),
+        (limits.ms, middle, f"{limits.ms} ms"),
+        (limits.mib, peak, f"{limits.mib} MiB"),
+    )
+    return Row(
+        what,
+        median=middle,
+        least=min(sample.wall for sample in samples) * 1000,
+        cpu=median(sample.cpu for sample in samples) * 1000,
+        peak=peak,
+        ratio=ratio,
+        per=per,
+        limits=tuple(text for limit, _, text in checks if limit is not None),
+        over=tuple(text for limit, value, text in checks if limit is not None and (value or 0.0) > limit),
+    )
