@@ -116,9 +116,8 @@ def test_directory(args: tuple[str, ...], directory: str | None) -> None:
     assert arguments.directory(OPTIONS, args) == directory
 
 
-def test_without_and_find_by_role() -> None:
-    args = ("-s", "read-only", "--resume", "7f3a", "-m", "x")
-    assert arguments.without(OPTIONS, args, {"permission", "selector"}) == ("-m", "x")
+def test_find_by_role() -> None:
+    args = ("-s", "read-only", "--resume", "7f3a", "-m", "--continue")
     assert [word.values for word in arguments.find(OPTIONS, args, "selector")] == [("7f3a",)]
 
 

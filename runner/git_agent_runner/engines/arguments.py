@@ -8,7 +8,7 @@ from git_agent_runner.engines.spec import Option, Role, Version, within
 from git_agent_runner.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 # Ours to give anew with every attempt, or resolved into the record: never recorded.
 _NOT_RECORDED: frozenset[Role] = frozenset({"selector", "format", "prompt", "interactive", "directory", "exit"})
@@ -51,11 +51,6 @@ def parse(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[Word, ...
 def launch_args(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[str, ...]:
     """What a record keeps: no session selector, output format, directory, message or terminal form."""
     return _joined(word for word in parse(options, args) if not word.stray and _role(word) not in _NOT_RECORDED)
-
-
-def without(options: tuple[Option, ...], args: tuple[str, ...], roles: Collection[Role]) -> tuple[str, ...]:
-    """`args` less every flag of these roles."""
-    return _joined(word for word in parse(options, args) if _role(word) not in roles)
 
 
 def find(options: tuple[Option, ...], args: tuple[str, ...], role: Role) -> tuple[Word, ...]:
