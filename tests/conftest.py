@@ -9,6 +9,9 @@ import pytest
 
 from support.gitrepo import EPOCH, GitRepo, dates, make
 
+# Options and the choice of engine versions must be known before tests/system is collected.
+pytest_plugins = ("system.plugin",)
+
 IDENTITY = {
     "GIT_AUTHOR_NAME": "A. Author",
     "GIT_AUTHOR_EMAIL": "author@example.invalid",

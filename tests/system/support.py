@@ -46,6 +46,7 @@ class World(NamedTuple):
     home: Home
     server: Server
     repo: Path
+    binary: Path
 
     def run(self, *argv: str, stdin: str | None = None, cwd: Path | None = None, **env: str) -> Done:
         """Run a command in the engine's environment; in the repository unless `cwd` says otherwise."""
@@ -109,6 +110,16 @@ class World(NamedTuple):
         newest = self.requests()[-1]
         assert tuple(mark for mark in dict.fromkeys(newest.markers) if mark in markers) == markers
         assert markers[-1] in newest.users[-1].head
+
+
+def prepare(world: World) -> World:
+    """Make the repository of that world: one commit, `BRANCH` checked out, the engine configured."""
+    world.repo.mkdir(parents=True)
+    world.git("init", "-q")
+    world.commit("begin", readme="scratch\n")
+    world.git("switch", "-q", "-c", BRANCH)
+    world.git("config", f"agent.{world.pin.engine}.binary", str(world.binary))
+    return world
 
 
 def succeeded(done: Done) -> Done:
