@@ -331,3 +331,15 @@ def test_sessions_of_sub_agents_and_broken_files_are_left_out(query: StoreQuery)
     path.with_name(path.name.replace(ID, ID.replace("2188", "2190"))).symlink_to("nowhere")
     assert spawned in path.with_name(path.name.replace(ID, child)).read_text()
     assert ENGINE.created_since(query) == (ID,)
+
+
+@pytest.mark.parametrize(
+    ("version", "args", "says"),
+    [
+        pytest.param((0, 128, 0), ("-s", "workspace-write"), True, id="pitfall 20: 0.128 writes trust down"),
+        pytest.param((0, 128, 0), (), False, id="nothing was allowed"),
+        pytest.param((0, 171, 0), ("-s", "workspace-write"), False, id="0.171 no longer does"),
+    ],
+)
+def test_trust_that_codex_writes_down_is_said(version: tuple[int, ...], args: tuple[str, ...], says: bool) -> None:
+    assert bool(ENGINE.launch_note(version, args)) is says

@@ -8,9 +8,9 @@ last word.
 from __future__ import annotations
 
 from git_agent_runner.engines import codex_store
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import find, launch_args, parse
 from git_agent_runner.engines.files import UUID
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version, within
 from git_agent_runner.errors import UserError
 
 _HELP = "codex/*/18z-prompt-help"
@@ -193,6 +193,13 @@ def _elsewhere_note(version: Version) -> str | None:
     return f"codex {dotted(version)} works here, but still tells the model of the session's first directory"
 
 
+def _launch_note(version: Version, args: tuple[str, ...]) -> str | None:
+    """Pitfall 20 (codex/0.128.0/13b, 13e): what one run was allowed, every later one in this directory then is."""
+    if not within(version, (0, 120), (0, 171)) or not find(OPTIONS, args, "permission"):
+        return None
+    return f"codex {dotted(version)} notes a directory it may write in as trusted, in its own config.toml"
+
+
 ENGINE = Engine(
     name="codex",
     field="thread_id",
@@ -217,4 +224,5 @@ ENGINE = Engine(
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
+    launch_note=_launch_note,
 )
