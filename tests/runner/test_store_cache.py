@@ -157,8 +157,9 @@ def _cut(text: str) -> str:
     [
         pytest.param(lambda _: "", id="empty"),
         pytest.param(_cut, id="torn"),
-        pytest.param(lambda text: text.replace("list 1", "list 9"), id="another version"),
-        pytest.param(lambda text: text.replace("\tr", "\n", 1), id="a line without a column"),
+        pytest.param(lambda text: text.replace("list 2", "list 9"), id="another version"),
+        pytest.param(lambda text: text.replace("\nr", "\n\nr", 1), id="a line too many"),
+        pytest.param(lambda text: text.replace("\tcccccccc.yaml", ""), id="a line without its stamp"),
         pytest.param(lambda text: text.replace("\tcodex", ""), id="a column short"),
         pytest.param(lambda text: text.replace("\t1\t", "\tone\t"), id="a count that is none"),
         pytest.param(lambda text: text.replace("end 3", "end 4"), id="a wrong sum"),

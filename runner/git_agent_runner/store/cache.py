@@ -3,6 +3,9 @@
 An entry counts as long as its record's file has the same size and mtime. A file that was written within 20 ms of the
 time the cache was made could be written again without a change of either (kernels before 6.13 tick at up to 4 ms), so
 it is read anew, as git does with racy index entries. Whatever is odd about the cache, it is made anew without a word.
+
+The file begins with the stamps of all entries, in the order in which the folder gives them. As long as that is what
+the folder says, nothing else need be looked at but the rows that are asked for: they are sorted, newest first.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from git_agent_runner.errors import UserError
@@ -21,9 +25,9 @@ from git_agent_runner.store.document import CorruptRecord, read_text
 from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
 
-_HEADER = "git-agent list 1"
+_HEADER = b"git-agent list 2"
 _RACY_NS = 20_000_000
-_RUN, _PROBLEM = "r", "!"
+_RUN, _PROBLEM = "r", "~"  # in this order: sorted downwards, what is wrong comes first
 _NONE = "\\N"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n"})
 _ESCAPED = re.compile(r"\\(.)")
@@ -65,26 +69,42 @@ def listing(layout: Layout, now: float, newest: int | None = None) -> Listing:
         try:
             return _listing(layout, now, newest, stamps, _load(layout.cache_file))
         except ValueError:  # a line of the cache that we would not write
-            return _listing(layout, now, newest, stamps, {})
+            return _listing(layout, now, newest, stamps, b"")
 
 
-def _listing(layout: Layout, now: float, newest: int | None, stamps: list[str], cached: dict[str, str]) -> Listing:
-    kept = {stamp: cached[stamp] for stamp in stamps if stamp in cached}
-    rests = list(kept.values())
+def _listing(layout: Layout, now: float, newest: int | None, stamps: list[str], cache: bytes) -> Listing:
+    head = _head(stamps)
+    lines = _lines(cache, len(head)) if cache.startswith(head) else _renewed(layout, now, stamps, cache)
+    found = Listing([], [])
+    for line in lines:
+        rest, _, _ = line.rpartition("\t")
+        if rest.startswith(_PROBLEM):
+            found.problems.insert(0, _problem(layout, rest))
+        elif len(found.rows) == newest:
+            break
+        else:
+            found.rows.append(_row(rest))
+    return found
+
+
+def _renewed(layout: Layout, now: float, stamps: list[str], cache: bytes) -> list[str]:
+    """All lines, sorted: of entries in the cache that still count, and of records read anew."""
+    present = set(stamps)
+    cached = {line.rpartition("\t")[2]: line for line in _lines(cache, cache.find(b"\n\n") + 2)}
+    kept = [line for stamp, line in cached.items() if stamp in present]
+    passing: dict[str, str] = {}
     trusted_before = int(now * 1e9) - _RACY_NS
-    for stamp in stamps if len(kept) < len(stamps) else ():
+    for stamp in [stamp for stamp in stamps if stamp not in cached]:
         name, _, mtime = stamp.rsplit(" ", 2)
-        if stamp not in kept and (handle := handle_of_file(name)):
+        if handle := handle_of_file(name):
             rest, lasting = _read(layout, handle)
-            if rest:
-                rests.append(rest)
             if lasting and int(mtime) < trusted_before:
-                kept[stamp] = rest
-    if kept.keys() != cached.keys():
-        _save(layout.cache_file, kept)
-    runs = sorted([rest for rest in rests if rest.startswith(_RUN)], reverse=True)
-    broken = sorted(rest for rest in rests if not rest.startswith(_RUN)) if len(runs) < len(rests) else []
-    return Listing([_row(rest) for rest in runs[:newest]], [_problem(layout, rest) for rest in broken])
+                kept.append(f"{rest}\t{stamp}")
+            else:
+                passing[stamp] = rest
+    kept.sort(reverse=True)
+    _save(layout.cache_file, [stamp for stamp in stamps if stamp not in passing], kept, cache)
+    return sorted([*kept, *(f"{rest}\t{stamp}" for stamp, rest in passing.items() if rest)], reverse=True)
 
 
 def _stamps(layout: Layout) -> list[str]:
@@ -107,26 +127,37 @@ def _stamps(layout: Layout) -> list[str]:
         os.close(folder)
 
 
-def _load(path: str) -> dict[str, str]:
-    """Stamp to the rest of its line. Empty unless the file is whole and of this version."""
+def _load(path: str) -> bytes:
+    """The cache; empty unless it is whole and of this version."""
     try:
         with open(path, "rb") as file:
-            text = file.read().decode("utf-8", "surrogatepass")
-    except (OSError, UnicodeDecodeError):
-        return {}
-    header, _, body = text.partition("\n")
-    lines = body.split("\n")
-    if header != _HEADER or lines.pop() or not lines or lines.pop() != f"end {len(lines)}":
-        return {}
-    return dict(line.split("\t", 1) for line in lines)
+            cache = file.read()
+    except OSError:
+        return b""
+    lines = cache.count(b"\n", cache.find(b"\n\n") + 2) - 1
+    return cache if cache.startswith(b"%b\n" % _HEADER) and cache.endswith(b"\nend %d\n" % lines) else b""
 
 
-def _save(path: str, entries: dict[str, str]) -> None:
-    lines = [f"{stamp}\t{rest}" for stamp, rest in entries.items()]
-    text = "\n".join([_HEADER, *lines, f"end {len(lines)}", ""])
-    with suppress(UserError):
-        atomic.make_dir(os.path.dirname(path))
-        atomic.write(path, text.encode("utf-8", "surrogatepass"), durable=False)
+def _head(stamps: list[str]) -> bytes:
+    return b"%b\n%b\n\n" % (_HEADER, "\n".join(stamps).encode("utf-8", "surrogatepass"))
+
+
+def _lines(cache: bytes, start: int) -> Iterator[str]:
+    """`<rest>\t<stamp>` of each entry, from the first to as far as they are asked for."""
+    with BytesIO(cache) as stream:
+        stream.seek(start)
+        for line in stream:
+            if b"\t" in line:
+                yield line[:-1].decode("utf-8", "surrogatepass")
+
+
+def _save(path: str, stamps: list[str], lines: list[str], old: bytes) -> None:
+    body = "".join([f"{line}\n" for line in lines]).encode("utf-8", "surrogatepass")
+    cache = b"%b%bend %d\n" % (_head(stamps), body, len(lines))
+    if cache != old and (stamps or old):
+        with suppress(UserError):
+            atomic.make_dir(os.path.dirname(path))
+            atomic.write(path, cache, durable=False)
 
 
 def _read(layout: Layout, handle: str) -> tuple[str, bool]:
@@ -162,6 +193,8 @@ def _columns(record: Record) -> list[str | None]:
 def _row(rest: str) -> Row:
     columns = _split(rest)
     columns[_ATTEMPTS] = int(columns[_ATTEMPTS])
+    if len(columns) != len(Row._fields):
+        raise ValueError(rest)
     return Row(*columns)
 
 
