@@ -1,0 +1,35 @@
+"""The matrix of what ran where, from pytest's reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from system.matrix import Matrix
+
+Outcome = Literal["passed", "failed"]
+
+
+def report(test: str, outcome: Outcome, when: Literal["setup", "call"] = "call") -> pytest.TestReport:
+    printed = [("printed", "1.2.3 (Engine)")]
+    return pytest.TestReport(f"a.py::{test}", ("a.py", 1, test), {}, outcome, None, when, user_properties=printed)
+
+
+def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
+    """A test with several cases on one engine has passed when all have; setup alone is no result."""
+    matrix = Matrix(tmp_path / "matrix.md")
+    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3]", "passed", "setup"))
+    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3-late]", "failed"))
+    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3-early]", "passed"))
+    matrix.pytest_runtest_logreport(report("test_without_an_engine", "failed"))
+    matrix.pytest_sessionfinish()
+    table = (tmp_path / "matrix.md").read_text().splitlines()
+    assert table[-3:] == ["| test | claude 1.2.3 (Engine) |", "| --- | --- |", "| it resumes | failed |"]
+
+
+def test_an_engine_that_could_not_be_set_up_is_a_failure(tmp_path: Path) -> None:
+    matrix = Matrix(tmp_path / "matrix.md")
+    matrix.pytest_runtest_logreport(report("test_it_resumes[codex-0.65.0]", "failed", "setup"))
+    assert "| it resumes | failed |" in matrix.table()
