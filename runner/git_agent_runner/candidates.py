@@ -49,7 +49,7 @@ def by_noted_handle(search: Search, text: str, known: list[str]) -> Resolved:
 
 
 def _by_note(search: Search) -> Resolved | None:
-    if search.unborn or not notes.exists(search.repo):
+    if search.unborn:
         return None
     if search.tip is None:
         return _by_note_of_deleted_branch(search)

@@ -227,13 +227,6 @@ def test_write_after_the_work_tree_is_gone(repo: GitRepo, tmp_path: Path) -> Non
     assert handles(notes.read(repo.facts()).by_commit[repo.head()]) == ["7f3a9c21"]
 
 
-def test_reading_chosen_commits(repo: GitRepo) -> None:
-    facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
-    notes.write(facts, facts.head, record())
-    notes.write(facts, parent, record("00000001"))
-    assert notes.read(facts, [parent, "1" * 40]).by_commit.keys() == {parent}
-
-
 def test_nearest_is_the_first_commit_with_a_wanted_run(repo: GitRepo) -> None:
     facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
     notes.write(facts, facts.head, record(branch="other"))
@@ -245,8 +238,9 @@ def test_nearest_is_the_first_commit_with_a_wanted_run(repo: GitRepo) -> None:
     assert notes.nearest(facts, commits, lambda _: False) == ()
 
 
-def test_nearest_beyond_the_first_batch(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes, "FIRST_BATCH", 1)
+@pytest.mark.parametrize("limit", ["NEAR", "FIRST_BATCH"])
+def test_nearest_beyond_the_first_ones(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(notes, limit, 1)
     facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
     notes.write(facts, facts.head, record(branch="other"))
     notes.write(facts, parent, record("00000001"))
@@ -290,6 +284,17 @@ def test_flat_and_fanned_out_entries_of_one_commit(repo: GitRepo) -> None:
     top = repo.git("mktree", stdin=f"100644 blob {blobs[1]}\t{head}\n040000 tree {tree}\t{head[:2]}\n")
     repo.git("update-ref", REF, repo.git("commit-tree", "-m", "mixed", top))
     assert set(handles(notes.read(repo.facts()).by_commit[head])) == {"00000001", "00000002"}
+    assert set(handles(notes.nearest(repo.facts(), [head], lambda _: True))) == {"00000001", "00000002"}
+
+
+def test_nearest_in_a_tree_of_folders_in_folders(repo: GitRepo) -> None:
+    head = repo.head()
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=f"{line()}\n")
+    inner = repo.git("mktree", stdin=f"100644 blob {blob}\t{head[4:]}\n")
+    outer = repo.git("mktree", stdin=f"040000 tree {inner}\t{head[2:4]}\n")
+    top = repo.git("mktree", stdin=f"040000 tree {outer}\t{head[:2]}\n")
+    repo.git("update-ref", REF, repo.git("commit-tree", "-m", "many", top))
+    assert handles(notes.nearest(repo.facts(), [head], lambda _: True)) == ["7f3a9c21"]
 
 
 def test_entries_that_are_no_notes_are_passed_over(repo: GitRepo) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_agent_runner import git
@@ -15,19 +15,7 @@ from git_agent_runner.store import gitconfig, locks
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.noteline import age, parse, parse_line, render
 
-__all__ = [
-    "NoteFailed",
-    "Notes",
-    "age",
-    "ensure_config",
-    "exists",
-    "nearest",
-    "parse",
-    "read",
-    "render",
-    "show_notes",
-    "write",
-]
+__all__ = ["age", "parse", "render"]  # re-exported: who reads and writes notes need not know of their lines
 
 REF = "refs/notes/agent"
 # Where a note is made before the swap. One name is enough under our lock, and what a killed writer left is overwritten.
@@ -35,7 +23,8 @@ PRIVATE = "refs/notes/agent-write"
 
 NOTE_LIMIT = 1 << 20
 BATCH_LIMIT = 16 << 20  # what one `cat-file` may print
-FIRST_BATCH = 256  # notes; the nearest one is nearly always among these
+NEAR = 32  # commits; the nearest note is nearly always on one of these, and only their folders are listed then
+FIRST_BATCH = 256  # notes; else it is nearly always among these
 PAUSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 LOCK_WAIT = 30.0
 
@@ -60,23 +49,26 @@ def exists(repo: Repository) -> bool:
     return bool(_tip(repo, REF))
 
 
-def read(repo: Repository, commits: Iterable[str] | None = None) -> Notes:
-    """The runs noted on these commits, or on all, in two git processes. A note whose commit is gone is read too."""
-    found = _listing(repo)
-    chosen = found if commits is None else {commit: found[commit] for commit in commits if commit in found}
-    return _contents(repo, chosen)
+def read(repo: Repository) -> Notes:
+    """All noted runs, in two git processes. A note whose commit is gone is read too."""
+    return _contents(repo, _listing(repo))
 
 
 def nearest(repo: Repository, commits: Sequence[str], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
     """The wanted runs on the first of `commits` that has any, newest first."""
-    found = _listing(repo)
-    noted = [commit for commit in commits if commit in found]
-    for part in (noted[:FIRST_BATCH], noted[FIRST_BATCH:]):
-        notes = _contents(repo, {commit: found[commit] for commit in part}).by_commit
-        for commit in part:
-            if runs := tuple(note for note in notes.get(commit, ()) if wanted(note)):
-                return runs
+    for part in _parts(commits, NEAR):
+        found = _listing(repo, part)
+        for batch in _parts([commit for commit in part if commit in found], FIRST_BATCH):
+            notes = _contents(repo, {commit: found[commit] for commit in batch}).by_commit
+            for commit in batch:
+                if runs := tuple(note for note in notes.get(commit, ()) if wanted(note)):
+                    return runs
     return ()
+
+
+def _parts(commits: Sequence[str], first: int) -> list[Sequence[str]]:
+    """The first so many, and the rest."""
+    return [part for part in (commits[:first], commits[first:]) if part]
 
 
 class _Blob(NamedTuple):
@@ -84,17 +76,20 @@ class _Blob(NamedTuple):
     size: int
 
 
-def _listing(repo: Repository) -> dict[str, list[_Blob]]:
-    """Commit -> note blobs: one, or two where a merge left a flat and a fanned-out entry side by side."""
-    found: dict[str, list[_Blob]] = {}
-    tree = _shared(repo, "ls-tree", "-r", "-z", "-l", REF, check=False)
+def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str, list[_Blob]]:
+    """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
+    found: dict[str, list[_Blob]] = {} if commits is None else {commit: [] for commit in commits}
+    places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
+    tree = _shared(repo, "ls-tree", "-r", "-z", "-l", REF, *places, check=False)
     for entry in tree.out.split("\0")[:-1]:
         facts, _, path = entry.partition("\t")
-        _, kind, oid, size = facts.split()
         commit = path.replace("/", "")
+        if commits is not None and commit not in found:
+            continue
+        _, kind, oid, size = facts.split()
         if kind == "blob" and len(commit) == len(oid) and not commit.strip("0123456789abcdef"):
             found.setdefault(commit, []).append(_Blob(oid, int(size)))
-    return found
+    return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
 def _contents(repo: Repository, listing: Mapping[str, list[_Blob]]) -> Notes:
