@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -9,21 +10,23 @@ from importlib import import_module
 
 import click
 
-from git_agent_runner.errors import BUG, INTERRUPTED, USAGE, UserError
-from git_agent_runner.present import fatal
+from git_agent_runner.errors import BUG, FATAL, INTERRUPTED, UsageError, UserError
+from git_agent_runner.present import fatal, print_json
 
-# name -> (module, one line for the overview). Modules are imported when their command is asked for.
+# name -> one line for the overview; each is a module of `commands`, imported when its command is asked for.
 COMMANDS = {
-    "start": ("start", "Start an agent on this branch"),
-    "resume": ("resume", "Go on with this branch's session"),
-    "status": ("status", "Show this branch's run"),
-    "list": ("list", "List runs, newest first"),
-    "show": ("show", "Show one run with its attempts"),
-    "extract": ("extract", "Read a recorded transcript"),
-    "engines": ("engines", "Show which engines are here and can resume"),
-    "init": ("init", "Prepare this repository: notes follow amend and rebase"),
-    "doctor": ("doctor", "Say what is wrong in this repository, and mend it"),
+    "start": "Start an agent on this branch",
+    "resume": "Go on with this branch's session",
+    "status": "Show this branch's run",
+    "list": "List runs, newest first",
+    "show": "Show one run with its attempts",
+    "extract": "Read a recorded transcript",
+    "engines": "Show which engines are here and can resume",
+    "init": "Prepare this repository: notes follow amend and rebase",
+    "doctor": "Say what is wrong in this repository, and mend it",
 }
+BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
+ERROR_SCHEMA = 1
 
 
 class Commands(click.Group):
@@ -35,12 +38,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"git_agent_runner.commands.{COMMANDS[cmd_name][0]}").command
+        command: click.Command = import_module(f"git_agent_runner.commands.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 def print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -81,63 +84,112 @@ def run(arguments: list[str]) -> int:
     try:
         status = git_agent.main(arguments, prog_name="git agent", standalone_mode=False)
     except click.UsageError as error:
-        return usage(error)
+        raise usage(error) from None
     except click.exceptions.Abort:
         return INTERRUPTED
     return status if isinstance(status, int) else 0
 
 
-def usage(error: click.UsageError) -> int:
+def usage(error: click.UsageError) -> UsageError:
     """Click's complaint in git's manner. A mistyped option never becomes a message, so the way to pass one is shown."""
-    where = error.ctx.command_path if error.ctx else "git agent"
-    hints = [f"{where} -h shows what it takes"]
-    if isinstance(error, click.NoSuchOption) and error.ctx:
-        if error.possibilities:
-            hints.insert(0, f"did you mean {' or '.join(sorted(error.possibilities))}?")
-        text = {"resume": "--message", "start": "--prompt"}.get(error.ctx.command.name or "")
-        if text:
-            hints.insert(
-                0,
-                f"a message that begins with a dash: {text}='{error.option_name} …'; engine flags follow --",
-            )
-    message = error.format_message().rstrip(".")
-    fatal(message[:1].lower() + message[1:], tuple(hints))
-    return USAGE
+    help_hint = f"{error.ctx.command_path if error.ctx else 'git agent'} -h shows what it takes"
+    if not isinstance(error, click.NoSuchOption):
+        text = error.format_message().rstrip(".")
+        return UsageError(text[:1].lower() + text[1:], hints=(help_hint,))
+    name = error.option_name
+    option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.command.name) or "")
+    hints = (
+        *([f"did you mean {' or '.join(sorted(error.possibilities))}?"] if error.possibilities else []),
+        *([f"a message that begins with a dash: {option}='{name} …'; engine flags follow --"] if option else []),
+        help_hint,
+    )
+    return UsageError(f"unknown option '{name}'", hints=hints)
+
+
+def complain(error: UserError, arguments: Sequence[str]) -> int:
+    """Git's lines on stderr and, where JSON was asked for, the code for programs on stdout."""
+    fatal(error.message, error.hints)
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in own:
+        facts = {"code": error.code, "message": error.message, "hints": list(error.hints)}
+        print_json({"schema": ERROR_SCHEMA, "error": facts})
+    return error.exit_status
 
 
 def report_bug(error: Exception, arguments: Sequence[str]) -> int:
     """An exception nobody foresaw is a bug of ours: the trace goes to a file, its path to the terminal."""
     import platform
     import tempfile
+
+    # Arguments and the texts of exceptions are left out on purpose: they may hold the person's message.
+    head = f"git-agent {' '.join(arguments[:1])}\npython {sys.version}\n{platform.platform()}\n\n"
+    try:
+        handle, path = tempfile.mkstemp(prefix="git-agent-bug-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(head + _trace(error))
+        hint = f"its trace was saved to {path}; please report it"
+    except OSError as failure:
+        hint = f"its trace could not be saved: {failure.strerror}; please report what you did"
+    fatal(f"a bug in git-agent: {type(error).__name__}", (hint,))
+    return BUG
+
+
+def _trace(error: BaseException) -> str:
     import traceback
 
-    # The arguments are left out on purpose: they hold the person's message.
-    head = f"git-agent {' '.join(arguments[:1])}\npython {sys.version}\n{platform.platform()}\n\n"
-    handle, path = tempfile.mkstemp(prefix="git-agent-bug-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(head + "".join(traceback.format_exception(error)))
-    fatal(f"a bug in git-agent: {type(error).__name__}", (f"its trace was saved to {path}; please report it",))
-    return BUG
+    before = error.__cause__ or error.__context__
+    earlier = f"{_trace(before)}\nthen:\n" if before else ""
+    reason = f": {error.strerror}" if isinstance(error, OSError) else ""
+    return f"{earlier}{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}{reason}\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program. Exit statuses: the engine's own, or 128 fatal, 129 usage, 130 interrupted, 70 a bug of ours."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     try:
-        status = run(arguments)
+        status = _bounded(arguments)
         sys.stdout.flush()
-    except UserError as error:
-        fatal(error.message, error.hints)
-        return error.exit_status
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`git agent list | head`); Python must not complain again while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except Exception as error:  # noqa: BLE001  the one boundary: whatever is left is a bug, and says so
-        return report_bug(error, arguments)
+        _abandon_stdout()
+        return BROKEN_PIPE
+    except OSError as error:
+        _abandon_stdout()
+        fatal(f"cannot write to standard output: {error.strerror}")
+        return FATAL
     return status
+
+
+def _bounded(arguments: Sequence[str]) -> int:
+    try:
+        return run(list(arguments))
+    except UserError as error:
+        return complain(error, arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  the one boundary: whatever is left is a bug, and says so
+        if isinstance(error, OSError):
+            sys.stdout.flush()  # raises again, for `main`, when it was standard output that failed
+        return report_bug(error, arguments)
+
+
+def _abandon_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """A closed descriptor would go to the next file we open, and our words into that file; git guards itself, too.
+
+    Bytes of a path that are no UTF-8 are printed as they are, and what another encoding lacks is escaped.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  as long-lived as we are
+            assert getattr(sys, name).fileno() == number
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        utf8 = sys.stdout.encoding.lower() == "utf-8"
+        sys.stdout.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")
 
 
 if __name__ == "__main__":

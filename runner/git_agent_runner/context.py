@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from git_agent_runner import settings as reading
 from git_agent_runner.engines.spec import Engine
+from git_agent_runner.errors import UserError
 from git_agent_runner.git import discover
 from git_agent_runner.model import Repository, Settings
 from git_agent_runner.probe import Probe, probe, user_cache_dir
@@ -30,11 +31,20 @@ class Context(NamedTuple):
 
 def load(environ: Mapping[str, str] = os.environ) -> Context:
     """Raises UserError where there is no repository with a work tree, or a setting is not to be used."""
-    cwd = os.path.realpath(os.getcwd())
+    cwd = _here()
     repo = discover(cwd, environ)
     settings, config = reading.load(repo, environ)
     layout = Layout(repo.common_dir)
     return Context(repo, layout, Index(layout), settings, config, environ, cwd)
+
+
+def _here() -> str:
+    try:
+        return os.path.realpath(os.getcwd())
+    except FileNotFoundError:
+        raise UserError(
+            "the current directory does not exist any more", code="directory_gone", hints=("cd to one that does",)
+        ) from None
 
 
 def find_program(ctx: Context, engine: Engine) -> Probe:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from git_agent_runner.errors import UsageError
+from git_agent_runner.present import quote
 
 ENGINE_ARGS = "git_agent.engine_args"
 _SHIELD = "\0message:"
+_LONG = re.compile(r"--[A-Za-z][\w-]*")
 
 
 class EngineCommand(click.Command):
@@ -54,7 +57,11 @@ def _split(args: list[str], command: click.Command) -> tuple[list[str], list[str
 
 
 def _is_message(word: str, known: set[str]) -> bool:
-    return word.startswith("-") and any(map(str.isspace, word)) and word.split("=", 1)[0] not in known
+    """A dash and a blank somewhere; but `--mesage=fix it` is a mistyped option, and must not become a paid prompt."""
+    name, equals, _ = word.partition("=")
+    if equals and (name in known or _LONG.fullmatch(name)):
+        return False
+    return word.startswith("-") and any(map(str.isspace, word))
 
 
 def _unshield(value: Any, shielded: list[str]) -> Any:
@@ -65,17 +72,18 @@ def _unshield(value: Any, shielded: list[str]) -> Any:
     return value
 
 
-class Message(NamedTuple):
-    """A message as the person gave it, byte for byte. `source` says from where, for error texts."""
+def only_word(words: tuple[str, ...], command: str) -> str | None:
+    """The message among the words of a command line, if there is one. Raises UsageError for more: it was not quoted."""
+    if len(words) > 1:
+        hint = f"quote the message: git agent {command} {quote(' '.join(words))}"
+        raise UsageError(f"too many words: '{words[-1]}'", hints=(hint,))
+    return words[0] if words else None
 
-    text: str
-    source: str
 
+def read_message(words: str | None, option: str | None, file: str | None, names: tuple[str, str]) -> str | None:
+    """The one message out of its three ways in, byte for byte; None when none was given. `names` are the options'.
 
-def read_message(words: str | None, option: str | None, file: str | None, names: tuple[str, str]) -> Message | None:
-    """The one message out of its three ways in; None when none was given. `names` are the options' spellings.
-
-    Raises UsageError for two ways at once, and for bytes that are no UTF-8.
+    Raises UsageError for two ways at once, and for what no engine takes: blanks only, NUL, bytes that are no UTF-8.
     """
     given = [
         (text, source)
@@ -83,38 +91,42 @@ def read_message(words: str | None, option: str | None, file: str | None, names:
         if text is not None
     ]
     if len(given) > 1:
-        raise UsageError(f"two messages: {given[0][1]} and {given[1][1]}", hints=("give one of them",))
+        raise UsageError(f"two messages: from {given[0][1]} and from {given[1][1]}", hints=("give one of them",))
     if not given:
         return None
-    text, source = given[0]
-    if file is not None:
-        return Message(_read_file(file), file)
-    if words == "-":
-        return Message(_decode(sys.stdin.buffer.read(), "standard input"), "standard input")
-    return Message(_checked(text, source), source)
+    return _usable(*_read(*given[0], from_file=file is not None, from_stdin=words == "-"))
 
 
-def _read_file(path: str) -> str:
+def _read(text: str, source: str, *, from_file: bool, from_stdin: bool) -> tuple[bytes, str]:
+    if from_stdin:
+        return sys.stdin.buffer.read(), "standard input"
+    if not from_file:
+        return text.encode("utf-8", "surrogateescape"), source
     try:
-        with open(path, "rb") as file:
-            return _decode(file.read(), path)
-    except OSError as error:
-        raise UsageError(f"cannot read the message file '{path}': {error.strerror}") from None
+        with open(text, "rb") as file:
+            return file.read(), f"'{text}'"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot read the message file '{text}': {reason}") from None
 
 
-def _decode(data: bytes, source: str) -> str:
+def _usable(data: bytes, source: str) -> str:
     try:
-        return data.decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"the message in {source} is not UTF-8 (byte {error.start})",
+            f"the message from {source} is not UTF-8 (byte {error.start + 1})",
             hints=("convert it: iconv -t UTF-8",),
+            code="message_refused",
         ) from None
-
-
-def _checked(text: str, source: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"the message on {source} is not UTF-8") from None
+    if not text.strip():
+        hint = "say what the agent should do"
+        raise UsageError(f"the message from {source} is empty", hints=(hint,), code="message_empty")
+    if "\0" in text:
+        place = text.index("\0") + 1
+        raise UsageError(
+            f"the message from {source} holds a NUL (character {place})",
+            hints=("take it out",),
+            code="message_refused",
+        )
     return text

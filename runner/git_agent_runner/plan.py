@@ -13,15 +13,16 @@ from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, V
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import (
-    check_flags,
-    check_message,
-    check_version,
+    able_program,
     fitting,
+    in_place,
     locate,
+    merged_args,
     refuse_live,
     refuse_strays,
     session_value,
 )
+from git_agent_runner.refs import busy_branch, worktrees
 from git_agent_runner.verdict import Kind
 from git_agent_runner.worktrees import Place, place
 
@@ -66,29 +67,31 @@ def plan_start(
     *,
     interactive: bool = False,
     existing: Record | None = None,
+    cwd: str | None = None,
 ) -> Plan:
-    """A new session: of a new run, or, with `existing`, a fresh one in the same run and directory.
+    """A new session: of a new run, or, with `existing`, a fresh one in the same run, on its branch (`cwd`: there).
 
     Raises UserError for what the engine would not take: flags, message, directory.
     """
     program = find_program(ctx, engine)
     recorded = existing.launch_args if existing else ctx.settings.args.get(engine.name, ())
-    refuse_strays(engine, given)
-    args = arguments.overlay(engine.options, recorded, given)
-    check_flags(engine, program, args)
-    check_message(engine, program.version, message)
-    cwd = existing.cwd if existing else _directory(ctx, engine, args)
+    if not existing:
+        refuse_strays(engine, recorded, f"in agent.{engine.name}.args", resuming=False)
+    args = merged_args(engine, program, recorded, given, resuming=existing is not None)
+    if message is not None:
+        engine.check_message(program.version, message)
+    record = _replaced(ctx, existing, cwd) if existing else _new_record(ctx, engine, _directory(ctx, engine, args))
     launch = Launch(
         binary=program.binary,
         version=program.version,
         args=arguments.launch_args(engine.options, args),
         message=message,
         session=engine.mint(program.version),
-        cwd=cwd,
+        cwd=record.cwd,
         interactive=interactive,
     )
     return Plan(
-        record=_begun(ctx, existing or _new_record(ctx, engine, cwd), launch),
+        record=_begun(record, launch),
         engine=engine,
         kind="fresh" if existing else "start",
         invocation=fitting(engine.start(launch)),
@@ -122,15 +125,13 @@ def plan_resume(
     refuse_live(ctx, record)
     by_id = kind == "resume"
     value = session_value(record, engine, session) if by_id else record.session.value
-    program = find_program(ctx, engine)
-    if by_id:
-        check_version(engine, program.version)
-    refuse_strays(engine, given)
-    args = arguments.overlay(engine.options, record.launch_args, given)
-    check_flags(engine, program, args)
-    check_message(engine, program.version, message)
-    where = _place(ctx, record, engine, program.version, cwd)
-    located = locate(ctx, engine, program.version, record, where.cwd, value) if by_id and value else UNKNOWN
+    program = able_program(ctx, engine, record, value, by_id=by_id)
+    args = merged_args(engine, program, record.launch_args, given, resuming=True)
+    if message is not None:
+        engine.check_message(program.version, message)
+    where = _place(ctx, record, cwd, lambda same: engine.elsewhere(program.version, same))
+    looked = cwd or record.cwd or where.cwd
+    located = locate(ctx, engine, program.version, record, looked, value) if by_id and value else UNKNOWN
     launch = Launch(
         binary=program.binary,
         version=program.version,
@@ -143,10 +144,10 @@ def plan_resume(
     )
     compiled = engine.resume if by_id else _form(engine, picker=picker)
     return Plan(
-        record=_begun(ctx, record, launch),
+        record=_begun(record, launch),
         engine=engine,
         kind=kind,
-        invocation=fitting(compiled(launch)),
+        invocation=in_place(engine, fitting(compiled(launch)), cwd),
         message=message,
         session=value,
         forks=engine.forks(program.version, args),
@@ -156,7 +157,7 @@ def plan_resume(
     )
 
 
-def _begun(ctx: Context, record: Record, launch: Launch) -> Record:
+def _begun(record: Record, launch: Launch) -> Record:
     return record._replace(
         launch_args=launch.args,
         engine_version=dotted(launch.version),
@@ -164,7 +165,6 @@ def _begun(ctx: Context, record: Record, launch: Launch) -> Record:
         status=None,
         updated_at=timestamp(),
         host=os.uname().nodename,
-        branch=record.branch if record.branch is not None else ctx.repo.branch,
     )
 
 
@@ -175,12 +175,22 @@ def _new_record(ctx: Context, engine: Engine, cwd: str) -> Record:
         run_directory="",
         agent_name=engine.name,
         session=NO_SESSION,
-        branch=ctx.repo.branch,
+        branch=ctx.repo.branch or busy_branch(ctx.repo.git_dir),
         worktree=ctx.repo.top,
         cwd=cwd,
         start_commit=ctx.repo.head,
         created_at=timestamp(),
     )
+
+
+def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
+    """The record of a run whose next session is a fresh one: it may begin anywhere, and belongs to where it began."""
+    place = _place(ctx, existing, cwd, lambda _same: True)
+    if place.cwd == existing.cwd:
+        return existing
+    trees = [ctx.repo.top, *(tree.path for tree in worktrees(ctx.repo))]
+    worktree = next((top for top in trees if _inside(place.cwd, top)), existing.worktree)
+    return existing._replace(cwd=place.cwd, worktree=worktree)
 
 
 def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
@@ -189,7 +199,7 @@ def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     inside = ctx.cwd if _inside(ctx.cwd, ctx.repo.top) else ctx.repo.top
     cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
     if not os.path.isdir(cwd):
-        raise UserError(f"there is no directory '{cwd}'", code="directory_gone")
+        raise UserError(f"there is no directory '{cwd}'", code="directory_gone", hints=("make it first",))
     if not _inside(cwd, ctx.repo.top):
         raise UserError(
             f"'{cwd}' is outside this work tree",
@@ -203,11 +213,11 @@ def _inside(path: str, top: str) -> bool:
     return path == top or path.startswith(top.rstrip("/") + "/")
 
 
-def _place(ctx: Context, record: Record, engine: Engine, version: Version, override: str | None) -> Place:
+def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> Place:
     return place(
         record,
         ctx.repo,
-        lambda same_repository: engine.elsewhere(version, same_repository),
+        elsewhere,
         cwd_override=override,
         default_directory=ctx.settings.default_directory,
     )
@@ -224,7 +234,8 @@ def _form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:
     form = engine.picker if picker else engine.continue_
     if form is None:
         what = "session picker" if picker else "'continue the newest session'"
-        raise UserError(f"{engine.name} has no {what}", code="resume_unsupported")
+        hint = 'start a new session in the same run: git agent resume --fallback fresh "<message>"'
+        raise UserError(f"{engine.name} has no {what}", code="resume_unsupported", hints=(hint,))
     return form
 
 

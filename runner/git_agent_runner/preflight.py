@@ -2,49 +2,128 @@
 
 from __future__ import annotations
 
-from git_agent_runner.context import Context
+from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import arguments
-from git_agent_runner.engines.spec import Engine, Invocation, Located, StoreQuery, Version, dotted, within
+from git_agent_runner.engines.spec import (
+    Engine,
+    Invocation,
+    Launch,
+    Located,
+    Role,
+    StoreQuery,
+    Version,
+    dotted,
+    within,
+)
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
+from git_agent_runner.present import pasteable
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
+from git_agent_runner.store.locks import Lock, is_locked, try_lock
 
 # One argument or variable of a program is at most this long on Linux (MAX_ARG_STRLEN), its final NUL included.
 ARGUMENT_BYTES = 128 * 1024
+
+# What is ours to give, and what to do instead.
+_OURS: tuple[tuple[Role, str], ...] = (
+    ("selector", "which session is git agent's part: resume HANDLE, --session VALUE, or start"),
+    ("format", "git agent reads the engine's output, so its format is not free"),
+    ("prompt", "give the message to git agent, before --"),
+    ("interactive", "the terminal form is git agent's -i"),
+    ("exit", "run the engine itself for that"),
+)
+_DIRECTORY: tuple[tuple[Role, str], ...] = (("directory", "where a session goes on is git agent's part: --cwd DIR"),)
 
 
 def refuse_live(ctx: Context, record: Record) -> None:
     """Raises UserError `run_live` when an attempt of this run is still going on."""
     if attempts.state(ctx.layout, record.handle, record.run_id) == "running":
-        raise UserError(
-            f"run {record.handle} is still running",
-            code="run_live",
-            hints=("wait for it, or end it; `git agent show " + record.handle + "` names its process",),
-        )
+        raise _live(ctx, record)
+
+
+def hold(ctx: Context, record: Record) -> Lock:
+    """The run's own lock, held while an attempt lives. Raises UserError `run_live` when another process has it."""
+    lock = try_lock(ctx.layout.run_lock(record.handle))
+    if lock is None:
+        raise _live(ctx, record)
+    return lock
+
+
+def _live(ctx: Context, record: Record) -> UserError:
+    attempt = attempts.latest(ctx.layout, record.run_id)
+    pid = attempt.pid if attempt and attempt.ended_at is None else None
+    if pid is None:
+        return UserError(f"run {record.handle} is still running", code="run_live", hints=("wait for it to end",))
+    orphan = "" if is_locked(ctx.layout.run_lock(record.handle)) else ", though its git-agent was killed"
+    return UserError(
+        f"run {record.handle} is still running: {record.agent_name} is process {pid}{orphan}",
+        code="run_live",
+        hints=(f"wait for it, or end it: kill -INT -- -{pid}",),
+    )
 
 
 def session_value(record: Record, engine: Engine, override: str | None) -> str:
     value = override or record.session.value
     if not value:
         raise UserError(
-            f"run {record.handle} has no session id: {engine.name} printed none, and none was found in its store",
+            f"run {record.handle} has no session id: {engine.name} printed none, and its store names none",
             code="session_unknown",
             hints=(
-                'give one: git agent resume --session VALUE "<message>"',
-                'or start anew in the same run: git agent resume --fallback fresh "<message>"',
+                f'if you know it: git agent resume {record.handle} --session VALUE "<message>"',
+                f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             ),
         )
     if not engine.id_pattern.fullmatch(value):
         raise UserError(
             f"'{value}' is not a session id of {engine.name}",
             code="session_malformed",
-            hints=(f"{engine.name} would start a new conversation instead of saying so",),
+            hints=(
+                f"asked for it, {engine.name} might start a new conversation in silence",
+                f'a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
+            ),
         )
     return value
 
 
+def able_program(ctx: Context, engine: Engine, record: Record, value: str | None, *, by_id: bool) -> Probe:
+    """The engine's program, if it can resume by id. Where it cannot, the error shows how to open the session."""
+    version = engine.parse_version(record.engine_version) or engine.first_resume
+    try:
+        program = find_program(ctx, engine)
+        version = program.version
+        if by_id:
+            check_version(engine, version)
+    except UserError as error:
+        error.hints = (*error.hints, *_by_hand(engine, record, version, value))
+        raise
+    return program
+
+
+def _by_hand(engine: Engine, record: Record, version: Version, value: str | None) -> tuple[str, ...]:
+    """The terminal form needs no message, and every engine that resumes at all has one."""
+    if value is None:
+        return ()
+    cwd = record.cwd or "."
+    try:
+        launch = Launch(engine.binary, version, record.launch_args, None, value, cwd, cwd, interactive=True)
+        return (f"or open the session yourself: {pasteable(engine.resume(launch))}",)
+    except UserError:
+        return ()
+
+
+def merged_args(
+    engine: Engine, program: Probe, recorded: tuple[str, ...], given: tuple[str, ...], *, resuming: bool
+) -> tuple[str, ...]:
+    """Recorded flags with those of this command line, which come first where they disagree."""
+    refuse_strays(engine, given, "after --", resuming=resuming)
+    args = arguments.overlay(engine.options, recorded, given)
+    check_flags(engine, program, args, given)
+    return args
+
+
 def check_version(engine: Engine, version: Version) -> None:
+    """Raises UserError `resume_unsupported` or `version_bad`."""
     if version < engine.first_resume:
         raise UserError(
             f"{engine.name} {dotted(version)} cannot resume a session by its id",
@@ -60,50 +139,38 @@ def check_version(engine: Engine, version: Version) -> None:
             )
 
 
-def refuse_strays(engine: Engine, given: tuple[str, ...]) -> None:
-    """What was just given after `--` must all be for the engine; words of ours among it would be lost silently."""
+def refuse_strays(engine: Engine, given: tuple[str, ...], place: str, *, resuming: bool) -> None:
+    """Words for the engine must all be flags that are its own to take; any other would be lost without a word.
+
+    `place` says where they were given, for the message. Raises UsageError.
+    """
     stray = arguments.strays(engine.options, given)
     if stray:
         raise UsageError(
-            f"'{stray[0]}' after -- is no flag of {engine.name}",
+            f"'{stray[0]}' {place} is no flag of {engine.name}",
             hints=("the message goes before --, only the engine's own flags after it",),
         )
-    for role, hint in (
-        ("selector", "which session is git agent's part: resume HANDLE, --session VALUE, or start"),
-        ("format", "git agent reads the engine's output, so its format is not free"),
-        ("prompt", "give the message to git agent, before --"),
-        ("interactive", "the terminal form is git agent's -i"),
-        ("exit", f"run {engine.binary} itself for that"),
-    ):
-        for word in arguments.find(engine.options, given, role):  # type: ignore[arg-type]  # the roles above are Roles
-            raise UsageError(f"{word.name} cannot be passed to {engine.name} here", hints=(hint,))
+    for role, hint in (*_OURS, *(_DIRECTORY if resuming else ())):
+        for word in arguments.find(engine.options, given, role):
+            raise UsageError(f"{word.name} {place} cannot be passed on to {engine.name}", hints=(hint,))
 
 
-def check_flags(engine: Engine, program: Probe, args: tuple[str, ...]) -> None:
+def check_flags(engine: Engine, program: Probe, args: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """Raises UserError `flag_rejected`: a flag is never dropped in silence. `given` are those of this command line."""
     rejected = arguments.rejected(engine.options, args, program.version)
-    if rejected:
-        raise UserError(
-            f"{engine.name} {dotted(program.version)} does not take {', '.join(rejected)}",
-            code="flag_rejected",
-            hints=(
-                "the flags are those this run was started with; the installed version has changed",
-                f"install a version that has them, or start a new run: {engine.install}",
-            ),
-        )
-
-
-def check_message(engine: Engine, version: Version, message: str | None) -> None:
-    """Refused before anything is recorded: what no engine takes, and what this one would swallow or alter."""
-    if message is None:
+    if not rejected:
         return
-    if not message.strip():
-        raise UserError("the message is empty", code="message_empty", hints=("say what the agent should do",))
-    if "\0" in message:
-        raise UserError("the message holds a NUL character", code="message_refused", hints=("take it out",))
-    engine.check_message(version, message)
+    new = set(rejected) & set(arguments.rejected(engine.options, given, program.version))
+    origin = "give only flags that it takes" if new else "this run was started with them by another version"
+    raise UserError(
+        f"{engine.name} {dotted(program.version)} does not take {', '.join(rejected)}",
+        code="flag_rejected",
+        hints=(origin, f"or install a version that takes them: {engine.install}"),
+    )
 
 
 def fitting(invocation: Invocation) -> Invocation:
+    """The invocation, if the system can start it. Raises UserError `message_too_large`."""
     for word in invocation.argv:
         if len(word.encode(errors="surrogateescape")) >= ARGUMENT_BYTES:
             raise UserError(
@@ -114,18 +181,29 @@ def fitting(invocation: Invocation) -> Invocation:
     return invocation
 
 
+def in_place(engine: Engine, invocation: Invocation, asked: str | None) -> Invocation:
+    """An engine that goes on only where its session is must not do so while the person reads another directory."""
+    if asked is None or invocation.cwd == asked:
+        return invocation
+    raise UserError(
+        f"{engine.name} goes on with this session only in its own directory, '{invocation.cwd}'",
+        code="directory_bound",
+        hints=("leave --cwd out",),
+    )
+
+
 def locate(ctx: Context, engine: Engine, version: Version, record: Record, cwd: str, value: str) -> Located:
     """Ask the engine's store. Raises UserError `session_missing`; "unknown" goes on and is verified afterwards."""
-    located = engine.locate(StoreQuery(ctx.environ, record.cwd or cwd, version, value))
+    located = engine.locate(StoreQuery(ctx.environ, cwd, version, value))
     if located.state == "absent":
         lost = engine.first_reply_lost(version) if record.attempts <= 1 and record.status != "completed" else None
-        detail = located.detail or f"{engine.name} has no such session for {record.cwd or cwd}"
+        detail = located.detail or f"{engine.name} has no such session for {cwd}"
         raise UserError(
             f"session {value} cannot be resumed: {detail}",
             code="session_missing",
             hints=(
                 *([lost] if lost else []),
-                'start anew in the same run: git agent resume --fallback fresh "<message>"',
+                f'start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
                 "other runs: git agent list",
             ),
         )

@@ -6,10 +6,15 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from git_agent_runner.engines.spec import Invocation
 
 # Everything that a terminal acts on or that turns the reading direction; a newline is shown like the rest.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# The same in words for a shell, where a newline within quotes is only that.
+_RAW = re.compile("([\x01-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+)")
 
 
 def shown(text: str) -> str:
@@ -61,7 +66,30 @@ def print_json(value: dict[str, Any]) -> None:
 
 def command_line(argv: Sequence[str]) -> str:
     """argv as a person can paste it into a shell."""
-    return " ".join(map(shlex.quote, argv))
+    return " ".join(map(quote, argv))
+
+
+def quote(word: str) -> str:
+    """One word for any POSIX shell. What a terminal would act on is spelled out for printf."""
+    parts = enumerate(_RAW.split(word))
+    return "".join(_octal(part) if odd % 2 else shlex.quote(part) for odd, part in parts if part) or "''"
+
+
+def _octal(text: str) -> str:
+    digits = "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogateescape"))
+    return f"\"$(printf '{digits}')\""
+
+
+def pasteable(invocation: Invocation) -> str:
+    """The whole invocation as one line for a shell: its directory, its message on stdin, its environment."""
+    unset = [f"-u {name}" for name, value in invocation.env if value is None]
+    # `cd` sets PWD itself.
+    words = [f"{name}={quote(value)}" for name, value in invocation.env if value is not None and name != "PWD"]
+    head = " ".join(["env", *unset, *words, ""]) if unset or words else ""
+    line = f"{head}{command_line(invocation.argv)}"
+    if invocation.stdin is not None:
+        line = f"printf %s {quote(invocation.stdin.decode())} | {line}"
+    return f"cd {quote(invocation.cwd)} && {line}"
 
 
 class Summary(NamedTuple):

@@ -1,47 +1,192 @@
-"""The only place where a run's end is written: attempt, record, note, pointer, in this order."""
+"""From an attempt's files to a settled run: read, judge, and write attempt, record, note and pointer, in this order."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
 
+from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Transcript
+from git_agent_extractors.read import read
+from git_agent_runner import refs
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt, Record
+from git_agent_runner.git import HEADS, discover, scrubbed
+from git_agent_runner.model import Attempt, Record, Repository
+from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, notes, pointer
-from git_agent_runner.verdict import Verdict
+from git_agent_runner.store.layout import handle_of
+from git_agent_runner.supervise.watch import Outcome
+from git_agent_runner.verdict import Asked, Ended, Verdict, judge
 
 
-def record_spawned(ctx: Context, record: Record) -> None:
+class Settled(NamedTuple):
+    """One attempt, settled. `warnings` say what could not be written; the run stands all the same."""
+
+    record: Record
+    attempt: Attempt
+    verdict: Verdict
+    transcript: Transcript
+    warnings: tuple[str, ...]
+
+
+def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
     """The branch's pointer moves when a new engine process exists, so that a killed run is found again.
 
-    A failure is not worth ending the engine for: it is tried again, and told, when the attempt is settled.
+    A failure is not worth ending the engine for: all is written again, and told, when the attempt is settled.
     """
-    try:
+    with suppress(UserError):
+        attempts.save(ctx.layout, attempt)
         _point(ctx, record)
-    except UserError:
-        return
 
 
-def settle(ctx: Context, record: Record, attempt: Attempt, verdict: Verdict) -> tuple[Record, tuple[str, ...]]:
-    """Write what the attempt came to. Returns the record and warnings: a note or pointer that could not be written.
+def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome: Outcome) -> Settled:
+    """Write what the attempt came to.
 
     Raises UserError when the attempt or the record cannot be written: then nothing that stood before is lost.
     """
+    transcript = read_attempt(ctx, attempt, outcome.exit_status)
+    origin: str | None = transcript.source
+    if origin is None and asked.kind in ("start", "fresh"):
+        begun, origin = _begun(ctx, attempt, outcome)
+        asked = asked._replace(session=begun)
+    ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
+    verdict = judge(asked, transcript, ended)
+    where = work_tree(ctx, attempt.cwd)
+    attempt = attempt._replace(
+        ended_at=timestamp(datetime.fromtimestamp(outcome.ended, UTC)),
+        exit_status=outcome.exit_status,
+        status=verdict.status,
+        resumed=verdict.resumed,
+        session=verdict.session,
+        session_from=origin or ("record" if verdict.session.value else None),
+        reported_session=verdict.reported,
+        parent_session=verdict.parent,
+        head_after=tip(where, record.branch),
+        dirty=_dirty(where),
+        survivors=outcome.survivors,
+        error=outcome.write_error or transcript.error,
+    )
     attempts.save(ctx.layout, attempt)
-    record = ctx.runs.update(
-        record.handle,
+    record = _write_record(ctx, attempt)
+    warnings = (_warning(notes.write, ctx.repo, attempt.head_after, record), _warning(_point, ctx, record))
+    return Settled(record, attempt, verdict, transcript, tuple(text for text in warnings if text))
+
+
+def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
+    """Recorded too: the run exists, its record says why its engine is not there, and claims no session of it.
+
+    `before` is the record as it stood before the attempt, `record` with what the engine was seen to begin.
+    """
+    kept = before if attempt.pid is None else record
+    attempt = attempt._replace(
+        ended_at=timestamp(),
+        status="failed",
+        error=error.message,
+        session=kept.session,
+        parent_session=kept.parent_session,
+    )
+    with suppress(UserError):  # the error at hand says more than one of writing it down
+        attempts.save(ctx.layout, attempt)
+        _write_record(ctx, attempt)
+
+
+def close_dead(ctx: Context, record: Record) -> Record:
+    """Settle the attempt that a killed git-agent left open, from what it left on disk; the record as it is then.
+
+    Raises UserError `run_live` when another process is at it.
+    """
+    with hold(ctx, record):
+        record = ctx.runs.read(record.handle)
+        attempt = attempts.latest(ctx.layout, record.run_id)
+        if attempt is None or attempt.ended_at is not None:
+            return record
+        started = datetime.fromisoformat(attempt.started_at).timestamp()
+        killed = Outcome(exit_status=None, started=started, ended=time.time(), interrupted=True)
+        settled = settle(ctx, _asked_then(record, attempt), record, attempt, killed)
+        return settled.record
+
+
+def _asked_then(record: Record, attempt: Attempt) -> Asked:
+    """What an attempt was to do, from what it wrote down when it began."""
+    engine = load(attempt.agent_name)
+    version = engine.parse_version(attempt.engine_version) or ()
+    known = record.session
+    if attempt.kind == "fresh" and attempt.session.value and attempt.session == known:  # its id was printed, and stored
+        known = Session(engine.field, attempt.parent_session) if attempt.parent_session else NO_SESSION
+    return Asked(
+        kind=attempt.kind,
+        session=attempt.session.value if attempt.kind in ("start", "fresh") else attempt.requested_session,
+        known=known,
+        parent=record.parent_session,
+        field=engine.field,
+        forks=engine.forks(version, attempt.launch_args),
+        interactive=attempt.interactive,
+        adopts=attempt.requested_session is None,
+    )
+
+
+def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
+    """What one attempt's files say."""
+    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
+    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).exists()}
+    return read(attempt.agent_name, files, exit_status=exit_status)
+
+
+def work_tree(ctx: Context, cwd: str) -> Repository:
+    """The work tree that a run's directory lies in, which need not be the one that the person stands in."""
+    if cwd == ctx.repo.top or cwd.startswith(ctx.repo.top + "/"):
+        return ctx.repo
+    try:
+        return discover(cwd, scrubbed(ctx.environ))
+    except UserError:
+        return ctx.repo  # a directory of the person's choice (--cwd), or one that is gone by now
+
+
+def tip(where: Repository, branch: str | None) -> str | None:
+    """The commit that the run's work stands on: its branch's, and where it has none, HEAD's."""
+    return (branch and refs.commit_of(where, HEADS + branch)) or refs.commit_of(where, "HEAD")
+
+
+def _dirty(where: Repository) -> bool | None:
+    try:
+        return refs.dirty(where)
+    except UserError:
+        return None  # the engine has removed the work tree
+
+
+def _begun(ctx: Context, attempt: Attempt, outcome: Outcome) -> tuple[str | None, str | None]:
+    """(session, where it comes from) of a new attempt that printed none: what we minted, or what the store names.
+
+    An id that we minted is not believed when the engine failed and its store does not have it. Of several that the
+    store has since the attempt began, none is taken: another one may have been started here by hand.
+    """
+    engine = load(attempt.agent_name)
+    version = engine.parse_version(attempt.engine_version) or ()
+    query = StoreQuery(ctx.environ, attempt.cwd, version, attempt.session.value, outcome.started)
+    if minted := attempt.session.value:
+        lost = outcome.exit_status != 0 and engine.locate(query).state == "absent"
+        return (None, None) if lost else (minted, "minted")
+    found = engine.created_since(query)
+    return (found[0], "store") if len(found) == 1 else (None, None)
+
+
+def _write_record(ctx: Context, attempt: Attempt) -> Record:
+    return ctx.runs.update(
+        handle_of(attempt.run_id),
         lambda old: old._replace(
-            status=verdict.status,
-            session=verdict.session,
-            parent_session=verdict.parent,
+            status=attempt.status,
+            session=attempt.session,
+            parent_session=attempt.parent_session,
+            attempts=attempt.number,
             updated_at=timestamp(),
         ),
     )
-    warnings = (
-        _warning(notes.write, ctx.repo, attempt.head_after, record),
-        _warning(_point, ctx, record),
-    )
-    return record, tuple(text for text in warnings if text)
 
 
 def _warning(write: Callable[..., object], *values: object) -> str | None:

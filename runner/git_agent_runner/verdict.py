@@ -12,7 +12,8 @@ Kind = Literal["start", "resume", "continue", "fresh"]
 
 
 class Asked(NamedTuple):
-    """What the attempt was to do. `session` is the id asked for (resume) or minted (start); `known` is the record's.
+    """What the attempt was to do. `session` is the id asked for (resume), or the one that a new session has, if known
+    by other means than its output; `known` is the record's, from before.
 
     `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
     `interactive`: the terminal form, which may end without ever printing an id. `adopts`: the person picked the
@@ -30,11 +31,19 @@ class Asked(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How the process ended: its exit status (negative for a signal), and what we did to it."""
+    """How the process ended: its exit status (negative for a signal), and what we did to it.
+
+    `stalled`: it had printed nothing for `agent.stallAfter` when it ended.
+    """
 
     exit_status: int | None
     timed_out: bool = False
     interrupted: bool = False
+    stalled: bool = False
+
+    @property
+    def by_us(self) -> bool:
+        return self.timed_out or self.interrupted
 
 
 class Verdict(NamedTuple):
@@ -56,10 +65,12 @@ def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
     kept = Verdict(status, None, asked.known, asked.parent, reported)
     if reported is None:
         return _judge_silent(asked, kept)
-    if reported == asked.session:
-        return kept._replace(resumed="yes")
     if status in ("session_missing", "no_output"):
         return kept
+    if reported == asked.session:
+        # The id asked for is another than the record's when the person gave it (--session).
+        parent = asked.parent if asked.known.value in (None, reported) else asked.known.value
+        return kept._replace(resumed="yes", session=Session(asked.field, reported), parent=parent)
     if asked.adopts:
         session = Session(asked.field, reported)
         return kept._replace(resumed="unverified", session=session, parent=asked.known.value or asked.parent)
@@ -69,9 +80,13 @@ def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
 
 
 def _judge_new(asked: Asked, status: Status, printed: Session) -> Verdict:
+    """A fresh session that never began does not cost the run the one it had."""
     session = printed if printed.value else Session(asked.field, asked.session) if asked.session else NO_SESSION
-    parent = asked.known.value if asked.kind == "fresh" else asked.parent
-    return Verdict(status, None, session, parent, printed.value)
+    if asked.kind == "start":
+        return Verdict(status, None, session, asked.parent, printed.value)
+    if session.value is None:
+        return Verdict(status, None, asked.known, asked.parent, None)
+    return Verdict(status, None, session, asked.known.value, printed.value)
 
 
 def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
@@ -84,9 +99,14 @@ def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
 
 
 def _status(printed: Status, ended: Ended) -> Status:
-    """An engine that finished its turn has finished it, whatever signal came after."""
+    """An engine that finished its turn has finished it, whatever signal came after.
+
+    One that we had to end in the middle of its silence was stalled: opencode and gemini retry a 429 without a word.
+    """
     if printed == "completed":
         return printed
+    if ended.by_us and ended.stalled:
+        return "stalled"
     if ended.timed_out:
         return "timed_out"
     return "interrupted" if ended.interrupted else printed
@@ -95,8 +115,11 @@ def _status(printed: Status, ended: Ended) -> Status:
 def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> int:
     """What git-agent exits with: the engine's status if non-zero, 1 when the engine's 0 is not to be believed.
 
-    A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM).
+    A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM), unless the work was done.
     """
+    if verdict.status == "completed" and ended.by_us:
+        ended = ended._replace(exit_status=0, interrupted=False)  # what our signal made of it says nothing
+        signal = None
     if signal is not None:
         return 128 + signal
     if ended.interrupted:

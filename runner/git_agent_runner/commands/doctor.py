@@ -14,7 +14,7 @@ from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import MODULES, load
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
-from git_agent_runner.present import print_json, shown
+from git_agent_runner.present import print_json, quote, shown
 from git_agent_runner.store import attempts, cache, notes, pointer
 from git_agent_runner.store.layout import handle_of, is_run_id
 
@@ -78,14 +78,14 @@ def _records(ctx: Context) -> Iterator[Finding]:
         yield Finding("record_corrupt", problem.message, mend, run_id)
     known = {record.handle for record in found} | {os.path.basename(problem.path)[:8] for problem in problems}
     for handle, run_id in runs.items():
-        if handle not in known:
-            yield Finding("record_missing", f"run {run_id} has no record", "git agent doctor --repair", run_id)
+        if handle not in known and attempts.state(ctx.layout, handle, run_id) != "running":
+            yield _unrecorded(ctx, run_id)
     for record in found:
         if record.handle not in runs:
             yield Finding(
                 "run_directory_missing",
                 f"run {record.handle} has lost its directory {record.run_directory}",
-                f"its session may still be resumed; to forget it: rm '{ctx.layout.index_file(record.handle)}'",
+                f"its session may still be resumed; to forget it: rm {quote(ctx.layout.index_file(record.handle))}",
             )
         elif attempts.state(ctx.layout, record.handle, record.run_id) == "dead":
             yield Finding(
@@ -93,6 +93,16 @@ def _records(ctx: Context) -> Iterator[Finding]:
                 f"git-agent was killed during attempt {record.attempts} of run {record.handle}",
                 f'go on: git agent resume {record.handle} "<message>"',
             )
+
+
+def _unrecorded(ctx: Context, run_id: str) -> Finding:
+    if attempts.latest(ctx.layout, run_id):
+        return Finding("record_missing", f"run {run_id} has no record", "git agent doctor --repair", run_id)
+    return Finding(
+        "run_empty",
+        f"run {run_id} has neither a record nor an attempt: git-agent was killed before its engine was started",
+        f"rm -r {quote(ctx.layout.run(run_id))}",
+    )
 
 
 def _run_ids(ctx: Context) -> list[str]:
@@ -117,7 +127,7 @@ def _pointers(ctx: Context) -> Iterator[Finding]:
             yield Finding(
                 "pointer_dangling",
                 f"branch '{branch}' points at run {handle}, which has no record",
-                f"git config --unset 'branch.{branch}.agentHandle'",
+                f"git config --unset {quote(f'branch.{branch}.agentHandle')}",
             )
 
 

@@ -10,6 +10,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.present import hint, say
 from git_agent_runner.resolve import Resolved, resolve
+from git_agent_runner.search import Search
 
 
 class Where(NamedTuple):
@@ -21,7 +22,7 @@ class Where(NamedTuple):
 
 
 def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserError:
-    """The run, or `no_run` / `record_elsewhere` for a caller that can go on without one. Raises all other errors."""
+    """The run, or the reason why there is none, for a caller that may go on without one."""
     try:
         found = resolve(
             ctx.repo,
@@ -34,8 +35,6 @@ def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserE
             commit=where.commit,
         )
     except UserError as error:
-        if error.code != "no_run":
-            raise
         return error
     _tell(found, verbose=verbose)
     return found.record or _only_noted(found)
@@ -49,16 +48,29 @@ def found_record(ctx: Context, where: Where, *, verbose: bool = False) -> Record
     return found
 
 
-def newest_with_session(ctx: Context) -> Record | UserError:
-    """For `start --resume`: this branch's run, or an older one of the same branch when that one has no session."""
+def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
+    """For `start --resume`: this branch's run, or an older one of it when that has no session, or not that engine."""
     found = find(ctx, Where())
-    if isinstance(found, UserError) or found.session.value:
+    if isinstance(found, UserError) or _fits(found.session.value, found.agent_name, engine):
         return found
-    from git_agent_runner.store import cache
+    if older := _older(ctx, found.branch, engine):
+        return ctx.runs.read(older)._replace(branch=found.branch)
+    if engine in (None, found.agent_name):
+        return found
+    return UserError(f"no run of {engine} found for branch '{found.branch}'", code="no_run")
 
-    rows = cache.listing(ctx.layout, time.time()).rows
-    older = next((row.handle for row in rows if row.branch == found.branch and row.session_value), None)
-    return ctx.runs.read(older) if older else found
+
+def _older(ctx: Context, branch: str | None, engine: str | None) -> str | None:
+    """The handle of the newest run of this branch that has a session, by the rules of every search by branch."""
+    search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
+    search.branch = branch
+    rows = [row for row in search.rows if branch is not None and row.branch == branch]
+    fit = (row for row in rows if _fits(row.session_value, row.agent_name, engine))
+    return next((row.handle for row in fit if search.counts(row.handle, row.updated_at)), None)
+
+
+def _fits(session: str | None, agent_name: str, engine: str | None) -> bool:
+    return session is not None and engine in (None, agent_name)
 
 
 def _tell(found: Resolved, *, verbose: bool) -> None:
@@ -81,3 +93,10 @@ def _only_noted(found: Resolved) -> UserError:
             'or start a new run here: git agent start "<prompt>"',
         ),
     )
+
+
+def resume_line(ctx: Context, record: Record) -> str:
+    """The words that resume this run from where the person stands."""
+    handle = "" if record.branch is not None and record.branch == ctx.repo.branch else f"{record.handle} "
+    session = "" if record.session.value else "--session VALUE "
+    return f'git agent resume {handle}{session}"<message>"'

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from git_agent_runner import context
+from git_agent_runner import context, refs
 from git_agent_runner.context import Context
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache
@@ -25,7 +25,7 @@ def command(everything: bool, as_json: bool) -> int:
     ctx = context.load()
     now = time.time()
     found = cache.listing(ctx.layout, now, None if everything else NEWEST)
-    gone = _missing_commits(ctx, found.rows)
+    gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in found.rows))) if found.rows else set()
     if as_json:
         runs = [_object(ctx, row, row.start_commit in gone) for row in found.rows]
         print_json({"schema": SCHEMA, "runs": runs, "problems": [problem.message for problem in found.problems]})
@@ -40,7 +40,7 @@ def command(everything: bool, as_json: bool) -> int:
     return 0
 
 
-def _cells(ctx: Context, row: Row, now: float, gone: frozenset[str]) -> tuple[str, ...]:
+def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...]:
     commit = "commit missing" if row.start_commit in gone else (row.start_commit or "unborn")[:7]
     session = row.session_value or "none"
     return (
@@ -74,18 +74,6 @@ def age(moment: str, now: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
     return f"{max(0, int(seconds))} s ago"
-
-
-def _missing_commits(ctx: Context, rows: list[Row]) -> frozenset[str]:
-    """Which start commits are gone: squashed away and collected, or never in this clone. One git process."""
-    from git_agent_runner.git import in_repo
-
-    commits = sorted({row.start_commit for row in rows if row.start_commit})
-    if not commits:
-        return frozenset()
-    out = in_repo(ctx.repo, "cat-file", "--batch-check=%(objectname)", stdin="\n".join(commits) + "\n").out
-    lines = out.split("\n")
-    return frozenset(commit for commit, line in zip(commits, lines, strict=False) if line.endswith(" missing"))
 
 
 def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:

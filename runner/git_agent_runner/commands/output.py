@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import Any
 
 from git_agent_extractors.model import Event, Source
+from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.drive import Finished, View
 from git_agent_runner.model import Record
-from git_agent_runner.present import Summary, hint, print_json, print_summary, say, shown, warn
+from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Ended, exit_status
 
@@ -22,47 +24,50 @@ def view(*, raw: bool, as_json: bool) -> View:
     if as_json:
         return View(stall=_stall)
     if raw or not sys.stdout.isatty():
-        return View(chunk=_Through().chunk, stall=_stall)
-    from git_agent_runner.supervise.render import render
+        return View(chunk=_Through().write, stall=_stall)
+    from git_agent_runner.supervise.render import Renderer
 
     colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    width = os.get_terminal_size(sys.stdout.fileno()).columns
+    renderer = Renderer(colour=colour, width=os.get_terminal_size(sys.stdout.fileno()).columns)
+    out = _Through()
 
     def events(found: list[Event]) -> None:
-        for event in found:
-            if text := render(event, colour=colour, width=width):
-                print(text, flush=True)
+        out.write("stdout", "".join(map(renderer.text, found)).encode("utf-8", "replace"))
 
-    return View(events=events, stall=_stall)
+    def close() -> None:
+        out.write("stdout", renderer.close().encode())
+
+    return View(events=events, stall=_stall, close=close)
 
 
 class _Through:
-    """The engine's bytes, unchanged, to our own streams. A reader that went away does not end the engine."""
+    """Bytes to our own streams, unbuffered. A reader that went away, or a full disk, does not end the engine."""
 
     def __init__(self) -> None:
         self._fds: dict[Source, int] = {"stdout": sys.stdout.fileno(), "stderr": sys.stderr.fileno()}
 
-    def chunk(self, source: Source, data: bytes) -> None:
+    def write(self, source: Source, data: bytes) -> None:
         fd = self._fds.get(source)
-        if fd is None:
-            return
         left = memoryview(data)
-        try:
-            while left:
+        while left and fd is not None:
+            try:
                 left = left[os.write(fd, left) :]
-        except BrokenPipeError:
-            del self._fds[source]
+            except BlockingIOError:  # somebody else left the stream in that mode
+                select.select([], [fd], [])
+            except OSError:
+                del self._fds[source]
+                return
 
 
 def _stall(seconds: float) -> None:
     say(f"stalled: nothing printed for {seconds:.0f} s; Ctrl-C ends the engine")
 
 
-def finish(ctx: Context, done: Finished, *, as_json: bool, lenient: bool = False) -> int:
+def finish(ctx: Context, done: Finished, *, as_json: bool, lenient: bool) -> int:
     """Tell what the attempt came to; the exit status."""
     outcome = done.outcome
-    ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted)
-    status = exit_status(done.verdict, ended, lenient=lenient, signal=outcome.received)
+    ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
+    status = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
     _warn(done)
     if as_json:
         print_json(_json(done, status))
@@ -72,35 +77,39 @@ def finish(ctx: Context, done: Finished, *, as_json: bool, lenient: bool = False
 
 
 def _warn(done: Finished) -> None:
-    for text in done.warnings:
+    settled = done.settled
+    record, verdict = settled.record, settled.verdict
+    for text in settled.warnings:
         warn(text)
     if done.outcome.write_error:
         warn(f"the run's files are incomplete: {done.outcome.write_error}")
     for survivor in done.outcome.survivors:
-        warn(f"still running after the engine ended: {survivor}")
-    if done.verdict.resumed == "as_new":
+        warn(f"still running after the engine ended: process {survivor}")
+    if verdict.resumed == "as_new":
         warn(
-            f"NOT resumed: {done.record.agent_name} began a new conversation, {done.verdict.reported},"
-            f" instead of {done.record.session.value}",
-            ("the recorded session is kept; look at it: git agent show " + done.record.handle,),
+            f"NOT resumed: {record.agent_name} began a new conversation, {verdict.reported},"
+            f" instead of {record.session.value}",
+            (f"the recorded session is kept; look at it: git agent show {record.handle}",),
         )
-    if done.verdict.session.value is None:
-        hint("no session id was found: this run cannot be resumed by id (git agent show tells more)")
-    if done.verdict.status != "completed" and done.transcript.error:
-        warn(f"{done.record.agent_name}: {done.verdict.status}: {done.transcript.error}")
+    if verdict.session.value is None:
+        hint("no session id was found, so this run cannot be resumed by id")
+    if verdict.status != "completed":
+        reason = settled.transcript.error
+        warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}")
 
 
 def _summary(ctx: Context, done: Finished) -> Summary:
-    record = done.record
-    attempt = f"attempt {record.attempts}, {seconds(done.outcome)} s, {ending(done.outcome)}"
-    verdict = "" if done.verdict.status == "completed" else f", {done.verdict.status}"
+    record, attempt = done.settled.record, done.settled.attempt
+    commit = attempt.head_after or attempt.head_before or "unborn"
+    facts = f"attempt {attempt.number}, {seconds(done.outcome)} s, {ending(done.outcome)}"
+    verdict = "" if attempt.status == "completed" else f", {attempt.status}"
     return Summary(
         handle=record.handle,
         engine=record.agent_name,
         session=session_text(record),
-        branch=f"{record.branch or '(detached)'} @ {(ctx.repo.head or 'unborn')[:7]}",
-        run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {attempt}{verdict}",
-        resume='git agent resume "<message>"',
+        branch=f"{record.branch or '(detached)'} @ {commit[:7]}",
+        run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {facts}{verdict}",
+        resume=resume_line(ctx, record),
     )
 
 
@@ -120,7 +129,7 @@ def ending(outcome: Outcome) -> str:
 
 def _json(done: Finished, status: int) -> dict[str, Any]:
     """Schema 1 of `start --json` and `resume --json`; docs/json.md describes it."""
-    record, attempt = done.record, done.attempt
+    record, attempt, transcript = done.settled.record, done.settled.attempt, done.settled.transcript
     return {
         "schema": SCHEMA,
         "handle": record.handle,
@@ -131,17 +140,17 @@ def _json(done: Finished, status: int) -> dict[str, Any]:
         "cwd": attempt.cwd,
         "attempt": attempt.number,
         "kind": attempt.kind,
-        "status": done.verdict.status,
-        "resumed": done.verdict.resumed,
+        "status": attempt.status,
+        "resumed": attempt.resumed,
         "session": record.session._asdict(),
-        "reportedSession": done.verdict.reported,
+        "reportedSession": attempt.reported_session,
         "parentSession": record.parent_session,
-        "model": done.transcript.model,
-        "finalMessage": done.transcript.final_message,
-        "usage": done.transcript.usage,
+        "model": transcript.model,
+        "finalMessage": transcript.final_message,
+        "usage": transcript.usage,
         "error": attempt.error,
         "engineExit": done.outcome.exit_status,
         "exit": status,
         "survivors": list(done.outcome.survivors),
-        "warnings": [shown(text) for text in done.warnings],
+        "warnings": list(done.settled.warnings),
     }

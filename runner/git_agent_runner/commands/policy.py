@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
@@ -11,7 +11,10 @@ from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, choose_engine, plan_resume, plan_start
-from git_agent_runner.present import say, warn
+from git_agent_runner.present import fatal, say, warn
+
+if TYPE_CHECKING:
+    from git_agent_runner.drive import Finished
 
 Mode = Literal["fail", "strict", "continue", "fresh", "picker", "lenient"]
 
@@ -19,6 +22,7 @@ Mode = Literal["fail", "strict", "continue", "fresh", "picker", "lenient"]
 GONE = frozenset({"no_run", "record_elsewhere", "session_unknown", "session_malformed", "session_missing"})
 # It may be there, but this engine version cannot be asked for it by name.
 UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
+STRICT = "Session resumption failed"
 
 
 class Wish(NamedTuple):
@@ -48,43 +52,76 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         plan = _resume_plan(ctx, wish, found)
     except UserError as error:
         plan = _otherwise(ctx, wish, mode, record, error)
-    status, verdict = launch(ctx, plan, wish, lenient=mode == "lenient")
-    if verdict == "session_missing" and mode in ("lenient", "fresh") and plan.kind in ("resume", "continue"):
-        # Only the engine knew that it is gone. Its failed attempt stands; the fresh one is the run's next.
-        record = ctx.runs.read(plan.record.handle)
-        gone = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
-        status, _ = launch(ctx, _otherwise(ctx, wish, mode, record, gone), wish, lenient=mode == "lenient")
-    return status
-
-
-def launch(ctx: Context, plan: Plan, wish: Wish, *, lenient: bool = False) -> tuple[int, str]:
-    """Run the plan and tell what it came to, or only print it. (exit status, the attempt's status)."""
     if wish.dry_run:
         from git_agent_runner.commands.dry_run import dry_run
 
         dry_run(plan, as_json=wish.as_json)
-        return 0, ""
+        return 0
+    done = attempt(ctx, plan, wish)
+    gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
+    if gone and mode in ("lenient", "fresh", "continue"):
+        # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
+        missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
+        done = attempt(ctx, _otherwise(ctx, wish, mode, done.settled.record, missing), wish)
+    return told(ctx, done, wish, mode)
+
+
+def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
+    """Run the plan, whose doubts are said first."""
     from git_agent_runner.commands import output
     from git_agent_runner.drive import run
 
+    if plan.interactive and not (os.isatty(0) and os.isatty(1)):
+        raise UserError(
+            "an interactive session needs a terminal on stdin and stdout",
+            code="not_a_terminal",
+            hints=("give a message to run without one",),
+        )
+    if plan.kind == "start":
+        _let_notes_follow(ctx)
     for note in plan.notes:
         say(note)
     if wish.verbose and plan.kind == "resume":
         say(f"resuming session {plan.session}")
-    done = run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
-    return output.finish(ctx, done, as_json=wish.as_json, lenient=lenient), done.verdict.status
+    return run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
+
+
+def told(ctx: Context, done: Finished, wish: Wish, mode: Mode) -> int:
+    """Tell what the attempt came to; the exit status."""
+    from git_agent_runner.commands import output
+
+    status = output.finish(ctx, done, as_json=wish.as_json, lenient=mode == "lenient")
+    record, verdict = done.settled.record, done.settled.verdict
+    if mode == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
+        why = "began a new conversation instead" if verdict.resumed == "as_new" else "says that the session is gone"
+        fatal(f"{STRICT}: {record.agent_name} {why}")
+    return status
+
+
+def _let_notes_follow(ctx: Context) -> None:
+    """Once for each repository. A configuration that cannot be written does not keep a run from starting."""
+    from git_agent_runner.store import notes
+
+    if notes.carried(ctx.config):
+        return
+    try:
+        if notes.ensure_config(ctx.repo):
+            say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
+    except UserError as error:
+        warn(error.message, error.hints)
 
 
 def _closed(ctx: Context, record: Record) -> Record:
     """The run, its last attempt settled as interrupted if a git-agent was killed before it could do so itself."""
     from git_agent_runner.store import attempts
 
-    if record.status or attempts.state(ctx.layout, record.handle, record.run_id) != "dead":
+    if attempts.state(ctx.layout, record.handle, record.run_id) != "dead":
         return record
-    from git_agent_runner.drive import close_dead
+    from git_agent_runner.settle import close_dead
 
-    say(f"attempt {record.attempts} of run {record.handle} was interrupted: git-agent was killed")
-    return close_dead(ctx, record)
+    closed = close_dead(ctx, record)
+    say(f"git-agent was killed during attempt {closed.attempts} of run {record.handle}: {closed.status}")
+    return closed._replace(branch=record.branch)
 
 
 def _resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
@@ -102,15 +139,19 @@ def _resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
 def _otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:
     """The plan that takes the resume's place. Raises the error itself where there is none."""
     if mode == "strict":
-        text = f"Session resumption failed: {error.message}"
-        raise UserError(text, code=error.code, hints=error.hints, exit_status=error.exit_status) from None
-    if mode == "fail" or error.code not in GONE | UNSUPPORTED:
+        error.message = f"{STRICT}: {error.message}"
+    if mode in ("strict", "fail") or error.code not in GONE | UNSUPPORTED or _mistyped(wish, error):
         raise error
     if record and (mode in ("continue", "picker") or (mode == "lenient" and _proven_newest(ctx, record, error))):
         return _continue_plan(ctx, wish, record, error, picker=mode == "picker")
     if mode in ("fresh", "lenient"):
         return _fresh_plan(ctx, wish, record, error)
     raise error
+
+
+def _mistyped(wish: Wish, error: UserError) -> bool:
+    """A session that the person gave and that cannot be one is no session that is gone."""
+    return wish.session is not None and error.code == "session_malformed"
 
 
 def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
@@ -124,14 +165,11 @@ def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
 
 
 def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:
-    if picker and not os.isatty(0):
+    if picker and not (os.isatty(0) and os.isatty(1)):
         raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
     engine = record.agent_name
-    warn(
-        f"{error.message}; opening {engine}'s picker"
-        if picker
-        else f"{error.message}; continuing {engine}'s newest session here"
-    )
+    instead = f"opening {engine}'s picker" if picker else f"continuing {engine}'s newest session of that directory"
+    warn(f"NOT resumed: {error.message}; {instead}")
     return plan_resume(
         ctx,
         record,
@@ -146,9 +184,17 @@ def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *
 
 def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserError) -> Plan:
     if record is None:
+        plan = plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
         warn(f"{error.message}; starting a new run")
-        return plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
-    warn(f"NOT resumed: {error.message}; starting a new session in run {record.handle}")
-    return plan_start(
-        ctx, load(record.agent_name), wish.given, wish.message, interactive=wish.interactive, existing=record
+        return plan
+    plan = plan_start(
+        ctx,
+        load(record.agent_name),
+        wish.given,
+        wish.message,
+        interactive=wish.interactive,
+        existing=record,
+        cwd=wish.cwd,
     )
+    warn(f"NOT resumed: {error.message}; starting a new session in run {record.handle}")
+    return plan

@@ -11,7 +11,8 @@ from git_agent_runner.commands.find import Where, find
 from git_agent_runner.commands.policy import Mode, Wish, go
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError
-from git_agent_runner.store.layout import is_handle
+from git_agent_runner.store.index import PREFIX_LENGTH
+from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 
 
 @click.command(cls=parse.EngineCommand, short_help="Go on with this branch's session")
@@ -59,44 +60,58 @@ def command(  # noqa: PLR0917  click passes options by name
     goes to the engine. On a terminal, without a message, the session opens interactively.
     """
     if strict and fallback not in (None, "fail"):
-        raise UsageError(f"--strict and --fallback {fallback} exclude each other")
+        raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
     ctx = context.load()
     named, said = _words(ctx, words, handle)
+    where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     interactive = interactive or _opens(message is not None, named, words, dry_run=dry_run)
-    found = find(ctx, Where(named, branch, commit), verbose=verbose)
     wish = Wish(
         given=parse.engine_args(),
-        message=message.text if message else None if interactive else ctx.settings.continue_message,
+        message=message or (None if interactive else ctx.settings.continue_message),
         interactive=interactive,
         timeout=timeout,
         raw=raw,
         as_json=as_json,
         verbose=verbose,
         dry_run=dry_run,
-        cwd=os.path.realpath(cwd) if cwd else None,
+        cwd=_directory(cwd),
         session=session,
     )
-    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), found)
+    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), find(ctx, where, verbose=verbose))
 
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:
     """(handle, message) of the words on the command line. Raises UsageError when they can be read two ways."""
-    if len(words) > (1 if handle else 2):
-        raise UsageError(f"too many words: '{words[-1]}'", hints=('quote the message: git agent resume "<message>"',))
-    if len(words) == 2:
+    if handle:
+        return handle, parse.only_word(words, "resume")
+    if len(words) == 2 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
         return words
-    if len(words) == 1 and not handle and is_handle(words[0]) and os.path.lexists(ctx.layout.index_file(words[0])):
+    if len(words) == 1 and is_handle(words[0]) and os.path.lexists(ctx.layout.index_file(words[0])):
         return words[0], None
-    return handle, words[0] if words else None
+    return None, parse.only_word(words, "resume")
+
+
+def _where(handle: str | None, branch: str | None, commit: str | None) -> Where:
+    if handle and (branch or commit):
+        raise UsageError(f"a handle and --{'branch' if branch else 'commit'} exclude each other")
+    return Where(handle, branch, commit)
+
+
+def _directory(cwd: str | None) -> str | None:
+    if cwd is not None and not os.path.isdir(cwd):
+        raise UsageError(f"--cwd: there is no directory '{cwd}'")
+    return None if cwd is None else os.path.realpath(cwd)
 
 
 def _opens(has_message: bool, handle: str | None, words: tuple[str, ...], *, dry_run: bool) -> bool:
     """Without a message a terminal opens the session. Raises UsageError off a terminal, where one is needed."""
-    if has_message or dry_run:
+    if has_message:
         return False
     if os.isatty(0) and os.isatty(1):
         return True
+    if dry_run:
+        return False
     if handle and words:
         raise UsageError(
             f"'{handle}' is a run's handle; what is the message?",

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from git_agent_extractors.model import SOURCES
 from git_agent_runner import context
-from git_agent_runner.commands.find import Where, found_record
+from git_agent_runner.commands.find import Where, found_record, resume_line
 from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
@@ -71,10 +72,19 @@ def _attempts(ctx: Context, record: Record) -> tuple[list[Attempt], list[str]]:
 
 
 def state_text(ctx: Context, record: Record) -> str:
+    """Of the last attempt: how it goes, or what it came to."""
     state = attempts.state(ctx.layout, record.handle, record.run_id)
     if state == "running":
-        return "running"
+        silent = _silence(ctx, record)
+        return f"running, stalled: nothing printed for {silent:.0f} s" if silent > ctx.settings.stall_after else state
     return "interrupted (git-agent was killed)" if state == "dead" else record.status or "unknown"
+
+
+def _silence(ctx: Context, record: Record) -> float:
+    """Seconds since the running attempt's files last changed."""
+    folder = ctx.layout.attempt(record.run_id, record.attempts)
+    changed = [os.stat(path).st_mtime for path in (f"{folder}/{name}" for name in SOURCES) if os.path.exists(path)]
+    return time.time() - max(changed, default=time.time())
 
 
 def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError | None) -> list[tuple[str, str]]:
@@ -88,14 +98,9 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
         ("flags", command_line(record.launch_args)),
         ("parent", record.parent_session or ""),
         ("survivors", ", ".join(story[-1].survivors) if story else ""),
-        ("resume", f"no: {reason.message}" if reason else _resume_line(ctx, record)),
+        ("resume", f"no: {reason.message}" if reason else resume_line(ctx, record)),
     ]
     return [(name, text) for name, text in rows if text]
-
-
-def _resume_line(ctx: Context, record: Record) -> str:
-    here = record.branch == ctx.repo.branch
-    return 'git agent resume "<message>"' if here else f'git agent resume {record.handle} "<message>"'
 
 
 def _commit(ctx: Context, record: Record) -> str:
@@ -114,9 +119,9 @@ def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
 
 
 def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[str, str]]:
-    from git_agent_runner.drive import read_attempt
+    from git_agent_runner.settle import read_attempt
 
-    said = read_attempt(ctx, record, attempt.number, attempt.exit_status).final_message
+    said = read_attempt(ctx, attempt, attempt.exit_status).final_message
     rows = [
         ("started", attempt.started_at),
         ("command", command_line(attempt.argv)),

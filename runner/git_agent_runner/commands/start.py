@@ -6,15 +6,13 @@ import click
 
 from git_agent_runner import context, parse
 from git_agent_runner.commands.find import newest_with_session
-from git_agent_runner.commands.policy import Wish, go, launch
+from git_agent_runner.commands.policy import Wish, attempt, go, told
 from git_agent_runner.errors import UsageError
 from git_agent_runner.plan import choose_engine, plan_start
-from git_agent_runner.present import say
-from git_agent_runner.store import notes
 
 
 @click.command(cls=parse.EngineCommand, short_help="Start an agent on this branch")
-@click.argument("prompt", required=False)
+@click.argument("words", metavar="[PROMPT]", nargs=-1)
 @click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
 @click.option("-i", "--interactive", is_flag=True, help="In this terminal, with the engine's own interface.")
 @click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, where it begins with a dash.")
@@ -26,7 +24,7 @@ from git_agent_runner.store import notes
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
 def command(  # noqa: PLR0917  click passes options by name
-    prompt: str | None,
+    words: tuple[str, ...],
     engine: str | None,
     interactive: bool,
     prompt_text: str | None,
@@ -46,16 +44,15 @@ def command(  # noqa: PLR0917  click passes options by name
         raise UsageError(
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
         )
+    prompt = parse.only_word(words, "start")
     message = parse.read_message(prompt, prompt_text, prompt_file, ("--prompt", "--prompt-file"))
     if message is None and not interactive:
         raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
     ctx = context.load()
-    if not notes.carried(ctx.config) and notes.ensure_config(ctx.repo):
-        say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
     wish = Wish(
         engine=engine,
         given=parse.engine_args(),
-        message=message.text if message else None,
+        message=message,
         interactive=interactive,
         timeout=timeout,
         raw=raw,
@@ -63,6 +60,6 @@ def command(  # noqa: PLR0917  click passes options by name
         verbose=verbose,
     )
     if resume:
-        return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx))
-    plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, wish.message, interactive=interactive)
-    return launch(ctx, plan, wish)[0]
+        return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx, engine))
+    plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
+    return told(ctx, attempt(ctx, plan, wish), wish, "fail")

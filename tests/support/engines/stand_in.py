@@ -2,10 +2,12 @@
 """A stand-in for an engine, named by the link it is called through: codex, claude, gemini, opencode, iflow.
 
 It appends one JSON line to $FAKE_LOG (engine, argv, cwd, stdin, stdin_kind, env), prints a short transcript as the
-newest recorded version of that engine does, and exits with $FAKE_EXIT. $FAKE_ID is the session it reports, else the
-one that its arguments ask for, else one of its own. $FAKE_CMD runs in a shell after the session was printed;
-$FAKE_OUT is a file printed instead of the transcript. `--version` prints $FAKE_VERSION, `--help` $FAKE_HELP.
-`env` holds GIT_* and PWD, and what $FAKE_ENV names.
+newest recorded version of that engine does, keeps the session in the engine's own store (stores.py), and exits with
+$FAKE_EXIT. $FAKE_ID is the session it reports ("none": none at all), else the one that its arguments ask for, else one
+of its own ("new": a fresh one). $FAKE_UNKNOWN says what it does when asked to resume: "new" starts another
+conversation in silence, "fail" says that there is no such session. $FAKE_CMD runs in a shell after the session was
+printed; $FAKE_OUT is a file printed instead of the transcript. `--version` prints $FAKE_VERSION, `--help` $FAKE_HELP.
+`env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a line and says goodbye.
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ import select
 import stat
 import subprocess
 import sys
+import uuid
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # this is a script: pytest's own path is not ours
+
+from support.engines import stores
 
 VERSIONS = {
     "codex": "codex-cli {}",
@@ -48,6 +56,21 @@ SELECTORS = {
     "iflow": r"--resume|-r",
 }
 NOT_VALUES = re.compile(r"-|$")
+# What each prints on stderr, and its exit status, for a session that it does not have: codex/0.171.0/
+# 07a-resume-unknown-json, claude/2.1.332/07-resume-unknown-stream, gemini/0.61.0/resume-unknown-id-json,
+# opencode/1.18.33/resume-unknown-json.
+UNKNOWN = {
+    "codex": ("Error: thread/resume: thread/resume failed: no rollout found for thread id {} (code -32600)", 1),
+    "claude": ("No conversation found with session ID: {}", 1),
+    "gemini": ('Error resuming session: Invalid session identifier "{}".', 42),
+    "opencode": ("\x1b[91m\x1b[1mError: \x1b[0mSession not found", 1),
+}
+
+GOODBYE = {
+    "codex": "To continue this session, run:\n  \x1b[36mcodex resume {}\x1b[39m",
+    "claude": "\x1b[2mResume this session with:\x1b[22m\n\x1b[2mclaude --resume {}\x1b[22m\n\x1b[2m\x1b[22m",
+    "opencode": "  \x1b[90mContinue  \x1b[0m\x1b[1mopencode -s {}\x1b[0m",
+}
 
 
 def main() -> int:
@@ -58,12 +81,23 @@ def main() -> int:
     if "--help" in argv:
         print(os.environ.get("FAKE_HELP", ""))
         return 0
-    log(engine, argv)
-    session = os.environ.get("FAKE_ID") or asked(engine, argv) or IDS[engine]
+    message = log(engine, argv)
+    wanted, unknown = asked(engine, argv), os.environ.get("FAKE_UNKNOWN") if resumes(argv) else None
+    if unknown == "fail":
+        text, status = UNKNOWN[engine]
+        print(text.format(wanted), file=sys.stderr)
+        return status
+    session = session_of(engine, wanted, unknown)
     if path := os.environ.get("FAKE_OUT"):
         with open(path, "rb") as file:
             sys.stdout.buffer.write(file.read())
         return int(os.environ.get("FAKE_EXIT", "0"))
+    if session == "none":
+        print("warming up", file=sys.stderr)
+        return int(os.environ.get("FAKE_EXIT", "0"))
+    stores.save(engine, session, message)
+    if os.isatty(0):
+        return terminal(engine, session)
     first, *rest = transcript(engine, argv, session)
     print(*first, sep="\n", flush=True)
     if command := os.environ.get("FAKE_CMD"):
@@ -73,7 +107,8 @@ def main() -> int:
     return int(os.environ.get("FAKE_EXIT", "0"))
 
 
-def log(engine: str, argv: list[str]) -> None:
+def log(engine: str, argv: list[str]) -> str | None:
+    """The line of $FAKE_LOG; what came on stdin."""
     kind, text = stdin()
     wanted = {"PWD", *os.environ.get("FAKE_ENV", "").split()}
     env = {name: value for name, value in os.environ.items() if name.startswith("GIT_") or name in wanted}
@@ -81,6 +116,24 @@ def log(engine: str, argv: list[str]) -> None:
     if path := os.environ.get("FAKE_LOG"):
         with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(json.dumps(line, sort_keys=True) + "\n")
+    return text
+
+
+def session_of(engine: str, wanted: str | None, unknown: str | None) -> str:
+    own = os.environ.get("FAKE_ID")
+    if unknown == "new" or (own == "new" and wanted is None):
+        return fresh(engine)
+    return own if own and own != "new" else wanted or IDS[engine]
+
+
+def fresh(engine: str) -> str:
+    """A session id that nobody has, of the engine's own shape."""
+    made = str(uuid.uuid4())
+    return {"opencode": f"ses_{made.replace('-', '')[:26]}", "iflow": f"session-{made}"}.get(engine, made)
+
+
+def resumes(argv: list[str]) -> bool:
+    return any(re.match(r"(resume|--resume|-r|--session|-s)(=|$)", word) for word in argv)
 
 
 def stdin() -> tuple[str, str | None]:
@@ -113,6 +166,15 @@ def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
     if engine == "iflow":
         return [["ok"], ["", "<Execution Info>", json.dumps(events[0], indent=2), "</Execution Info>"]]
     return [[dumps(event)] for event in events]
+
+
+def terminal(engine: str, session: str) -> int:
+    """The terminal form, up to a line that is typed; what it says at the end, as interactive-start was recorded."""
+    print("\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
+    sys.stdin.readline()
+    print("\x1b[?1049l\x1b[?25h", end="")
+    print(*GOODBYE[engine].format(session).split("\n"), sep="\r\n", end="\r\n", flush=True)
+    return int(os.environ.get("FAKE_EXIT", "0"))
 
 
 def dumps(event: dict[str, object]) -> str:

@@ -1,0 +1,125 @@
+"""`git agent …` as a person runs it: the real program in a process of its own, stand-ins for engines first on PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import git_agent_runner.cli
+from git_agent_runner import settings
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.store import attempts, notes, pointer
+from git_agent_runner.store.index import Index
+from git_agent_runner.store.layout import Layout
+from support.gitrepo import GitRepo
+
+STAND_INS = Path(__file__).parent / "engines"
+SOURCES = [str(Path(git_agent_runner.cli.__file__).parents[1]), *(path for path in sys.path if path)]
+# -P: the directory that the person is in must not be searched for modules.
+PROGRAM = (sys.executable, "-P", "-m", "git_agent_runner.cli")
+PATIENCE = 60.0
+
+
+class Done(NamedTuple):
+    """How one command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        """What a person is told: the lines of stderr that are ours."""
+        words = ("fatal:", "hint:", "warning:", "git-agent:")
+        return [line for line in self.err.splitlines() if line.startswith(words)]
+
+
+class Cli(NamedTuple):
+    """A person in a repository. `home` holds the engines' stores and the log of what the stand-ins were given."""
+
+    repo: GitRepo
+    home: Path
+
+    def environ(self, **changes: str) -> dict[str, str]:
+        path = os.pathsep.join([str(STAND_INS), str(Path(sys.executable).parent), os.environ["PATH"]])
+        own = {"PATH": path, "PYTHONPATH": os.pathsep.join(SOURCES), "FAKE_LOG": str(self.home / "fake.log")}
+        return {**os.environ, **own, **changes}
+
+    def start(self, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
+        """The command, running; its streams are pipes."""
+        return subprocess.Popen(
+            (*PROGRAM, *words),
+            cwd=cwd or self.repo.path,
+            env=self.environ(**environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(self, *words: str, stdin: bytes | None = None, cwd: Path | None = None, **environ: str) -> Done:
+        """The command, to its end; `environ` is added to its environment."""
+        done = subprocess.run(
+            (*PROGRAM, *words),
+            cwd=cwd or self.repo.path,
+            env=self.environ(**environ),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"))
+
+    def ok(self, *words: str, cwd: Path | None = None, **environ: str) -> Done:
+        done = self.run(*words, stdin=None, cwd=cwd, **environ)
+        assert done.status == 0, done
+        return done
+
+    def begin(self, engine: str = "codex", *words: str, cwd: Path | None = None, **environ: str) -> Record:
+        """A run of this branch that has completed; its record."""
+        started = self.ok("start", "-e", engine, "--json", "begin", *words, cwd=cwd, **environ)
+        return self.record(started.json["handle"])
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.repo.facts().common_dir)
+
+    def record(self, handle: str | None = None) -> Record:
+        """The record of a run, by default of the only one."""
+        index = Index(self.layout)
+        return index.read(handle or _only(index.handles()))
+
+    def attempt(self, number: int = 1, handle: str | None = None) -> Attempt:
+        return attempts.read(self.layout, self.record(handle).run_id, number)
+
+    def pointers(self) -> dict[str, str]:
+        repo = self.repo.facts()
+        return pointer.read(repo, settings.read(repo))
+
+    def noted(self) -> list[str]:
+        """The handles in notes."""
+        return [note.handle for runs in notes.read(self.repo.facts()).by_commit.values() for note in runs]
+
+    def calls(self) -> list[dict[str, Any]]:
+        """What the stand-ins were given, one entry for each time one was started."""
+        path = self.home / "fake.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def state(self) -> set[str]:
+        """Every file and directory of ours in the repository but locks, and the names of our settings."""
+        root = Path(self.layout.root)
+        files = {str(path.relative_to(root)) for path in root.rglob("*") if "locks" not in path.parts}
+        return files | set(self.repo.git("config", "--local", "--list", "--name-only").split("\n"))
+
+
+def _only(handles: list[str]) -> str:
+    (handle,) = handles
+    return handle

@@ -1,0 +1,89 @@
+"""The session stores that the stand-ins leave behind: as little as each real engine's own store needs to be found in.
+
+The forms are those of codex 0.171.0, claude 2.1.332, gemini 0.61.0, opencode 1.18.33 and, as documented, iflow 0.5.19.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def save(engine: str, session: str, message: str | None) -> None:
+    """One more turn of this session, in the engine's own store, for the directory we are in."""
+    STORES[engine](session, message or "hello")
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+
+
+def _append(path: Path, *records: Mapping[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
+def _codex(session: str, message: str) -> None:
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "sessions")
+    turn = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": message}}
+    known = next(home.glob(f"*/*/*/rollout-*-{session}.jsonl"), None)
+    if known:
+        _append(known, turn)
+        return
+    path = home / f"{datetime.now():%Y/%m/%d}/rollout-{datetime.now():%Y-%m-%dT%H-%M-%S}-{session}.jsonl"
+    meta = {"id": session, "timestamp": _now(), "cwd": os.getcwd(), "originator": "codex_exec", "source": "exec"}
+    _append(path, {"timestamp": _now(), "type": "session_meta", "payload": meta}, turn)
+
+
+def _claude(session: str, message: str) -> None:
+    projects = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude", "projects")
+    slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in os.getcwd())
+    path = next(projects.glob(f"*/{session}.jsonl"), projects / slug / f"{session}.jsonl")
+    content = {"role": "user", "content": message}
+    _append(
+        path,
+        {"type": "user", "cwd": os.getcwd(), "sessionId": session, "timestamp": _now(), "message": content},
+    )
+
+
+def _gemini(session: str, message: str) -> None:
+    home = Path(os.environ.get("GEMINI_CLI_HOME") or Path.home(), ".gemini")
+    home.mkdir(parents=True, exist_ok=True)
+    registry = home / "projects.json"
+    projects = json.loads(registry.read_bytes())["projects"] if registry.exists() else {}
+    slug = projects.setdefault(os.getcwd(), f"project-{len(projects)}")
+    registry.write_text(json.dumps({"projects": projects}))
+    bucket = home / "tmp" / slug
+    bucket.mkdir(parents=True, exist_ok=True)
+    (bucket / ".project_root").write_text(os.getcwd())
+    path = bucket / "chats" / f"session-{datetime.now(UTC):%Y-%m-%dT%H-%M}-{session[:8]}.jsonl"
+    turn = {"id": f"m{time.time_ns()}", "timestamp": _now(), "type": "user", "content": message}
+    head = {"sessionId": session, "projectHash": "0" * 64, "startTime": _now(), "lastUpdated": _now(), "kind": "main"}
+    _append(path, *([] if path.exists() else [head]), turn)
+
+
+def _opencode(session: str, _message: str) -> None:
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
+    data.mkdir(parents=True, exist_ok=True)
+    with sqlite3.connect(data / "opencode.db") as database:
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS session"
+            " (id TEXT PRIMARY KEY, directory TEXT, time_created INTEGER, parent_id TEXT)"
+        )
+        row = (session, os.environ.get("PWD") or os.getcwd(), time.time_ns() // 1_000_000, None)
+        database.execute("INSERT OR IGNORE INTO session VALUES (?, ?, ?, ?)", row)
+    database.close()
+
+
+def _iflow(session: str, message: str) -> None:
+    path = Path(os.environ.get("IFLOW_HOME") or Path.home() / ".iflow", "projects", "encoded", f"{session}.jsonl")
+    _append(path, {"type": "user", "cwd": os.getcwd(), "timestamp": _now(), "message": message})
+
+
+STORES = {"codex": _codex, "claude": _claude, "gemini": _gemini, "opencode": _opencode, "iflow": _iflow}
