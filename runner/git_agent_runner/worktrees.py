@@ -90,20 +90,25 @@ def _nowhere(record: Record, repo: Repository, trees: list[Worktree], elsewhere:
 
 
 def _only_there(record: Record, trees: list[Worktree], now: Worktree) -> UserError:
-    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    """The way out gives the recorded place its branch back; git checks a branch out in one work tree at a time."""
+    assert record.branch is not None
+    there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
+    free = f"git -C {shlex.quote(now.path)} switch --detach"
     only = f"{record.agent_name} resumes a session only in its own directory; with --cwd DIR it would not find it"
-    if recorded is None and not os.path.isdir(record.cwd):
+    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    if recorded is None and not os.path.isdir(record.worktree):
         return UserError(
             f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"
             f" '{now.path}'",
             code="directory_gone",
-            hints=(f"git worktree move {shlex.quote(now.path)} {shlex.quote(record.worktree)}", only),
+            hints=(free, f"git worktree add {there} {branch}", only),
         )
     away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree any more"
+    back = (free, f"git -C {there} switch {branch}") if recorded else ()
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}', checked out in '{now.path}', but {away}",
         code="branch_elsewhere",
-        hints=(f"git -C {shlex.quote(record.worktree)} switch {shlex.quote(record.branch or '')}", only),
+        hints=(*back, only),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,14 @@ def anywhere(_same_repository: bool) -> bool:
 
 def only_there(_same_repository: bool) -> bool:
     return False
+
+
+def take(hints: tuple[str, ...], repo: GitRepo) -> None:
+    """Do what the hints say, as a person would who pastes them."""
+    for hint in hints:
+        program, *words = shlex.split(hint)
+        if program == "git":
+            repo.git(*words)
 
 
 def test_same_branch_here_costs_no_git_process(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +73,12 @@ def test_engine_that_resumes_only_in_its_directory_is_not_moved(repo: GitRepo, t
     assert caught.value.code == "branch_elsewhere"
     assert caught.value.message == f"{belongs}, but 'main' is checked out in '{repo.path}'"
     assert caught.value.hints == (
+        f"git -C {linked.path} switch --detach",
         f"git -C {repo.path} switch feat",
         "codex resumes a session only in its own directory; with --cwd DIR it would not find it",
     )
+    take(caught.value.hints, linked)
+    assert place(made, linked.facts(), only_there) == Place(str(repo.path), None)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +137,20 @@ def test_removed_worktree(repo: GitRepo, tmp_path: Path) -> None:
         place(made, repo.facts(), only_there)
     assert caught.value.code == "directory_gone"
     assert f"'{linked.path}'" in caught.value.message
+    take(caught.value.hints, repo)
+    assert place(made, repo.facts(), only_there) == Place(str(linked.path), None)
+
+
+def test_directory_that_is_no_worktree_any_more(repo: GitRepo, tmp_path: Path) -> None:
+    linked = repo.worktree(tmp_path / "linked", "feat")
+    made = record(linked, HANDLE)
+    repo.git("worktree", "remove", str(linked.path))
+    linked.path.mkdir()
+    repo.git("checkout", "-q", "feat")
+    with pytest.raises(UserError, match=f"but '{linked.path}' is no work tree any more") as caught:
+        place(made, repo.facts(), only_there)
+    assert caught.value.code == "branch_elsewhere"
+    assert [hint for hint in caught.value.hints if hint.startswith("git ")] == []
 
 
 @pytest.mark.parametrize("wanted", [True, False])
