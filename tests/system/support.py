@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psutil
 
@@ -74,6 +76,17 @@ class World(NamedTuple):
         """`git-agent resume MESSAGE -- ARGS`, which must succeed."""
         return succeeded(self.agent("resume", f"--message={message}", *_to_engine(args)))
 
+    def facts(self, *handle: str) -> dict[str, Any]:
+        """What `git-agent show` tells of a run; without a handle of the branch's."""
+        told: dict[str, Any] = json.loads(succeeded(self.agent("show", "--json", *handle)).out)
+        return told
+
+    def session(self) -> str:
+        """The id that the record of the branch's run holds; there must be one."""
+        value = self.facts()["session"]["value"]
+        assert isinstance(value, str)
+        return value
+
     def spawn(self, *words: str) -> subprocess.Popen[str]:
         """`git-agent WORDS`, running; it is ended with the world."""
         return subprocess.Popen(
@@ -122,6 +135,14 @@ def prepare(world: World) -> World:
     return world
 
 
+def refused(done: Done, *words: str) -> Done:
+    """Assert a refusal of ours that says these words."""
+    assert done.status == 128, f"exit {done.status}\n{done.out}\n{done.err}"
+    assert done.err.count("fatal: ") == 1
+    assert [word for word in words if word not in done.err] == []
+    return done
+
+
 def succeeded(done: Done) -> Done:
     assert done.status == 0, f"exit {done.status}\n{done.out}\n{done.err}"
     return done
@@ -136,14 +157,21 @@ def until(look: Callable[[], T], what: str) -> T:
     return found
 
 
+def alive(home: Home) -> list[psutil.Process]:
+    """What runs in this home: git-agent, engines and their tools, whose parents and process groups tell nothing."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        with suppress(psutil.Error):  # gone, or another user's
+            if process.environ().get("HOME") == str(home.root) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
 def end_all(home: Home) -> None:
-    """End whatever still runs in this home: engines and their tools sit in process groups of their own."""
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("HOME") == str(home.root):
-                process.kill()
-        except psutil.Error:
-            continue  # gone, or another user's
+    """End whatever still runs in this home, at once."""
+    for process in alive(home):
+        with suppress(psutil.Error):
+            process.kill()
 
 
 def _to_engine(args: Sequence[str]) -> tuple[str, ...]:

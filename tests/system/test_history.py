@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+
+from system.stores import sessions
 from system.support import ALLOW, World
 
 
+@pytest.mark.every_version
 def test_a_resume_carries_the_history(world: World) -> None:
-    """The engine is told the first message before the second, and the server saw both."""
+    """No id is typed, nothing is chosen: the branch is enough. The engine has one conversation, and we know its id."""
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
     world.carried("MK1")
+    assert sessions(world) == {world.session()}
     world.resume("MK2 TOOLCALL address the review")
     world.carried("MK1", "MK2")
     assert str(world.repo.resolve()) in world.requests()[-1].tool_results[-1]
+    world.resume("MK3 and once more")
+    world.carried("MK1", "MK2", "MK3")
+    assert sessions(world) == {world.session()}
+    assert world.facts()["engineVersion"] == world.pin.version
