@@ -97,9 +97,9 @@ def usage(error: click.UsageError) -> UsageError:
         text = error.format_message().rstrip(".")
         return UsageError(text[:1].lower() + text[1:], hints=(help_hint,))
     name = error.option_name
-    option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.command.name) or "")
+    option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.info_name) or "")
     hints = (
-        *([f"did you mean {' or '.join(sorted(error.possibilities))}?"] if error.possibilities else []),
+        *([f"did you mean {error.possibilities[0]}?"] if error.possibilities else []),
         *([f"a message that begins with a dash: {option}='{name} …'; engine flags follow --"] if option else []),
         help_hint,
     )

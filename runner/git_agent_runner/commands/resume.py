@@ -94,13 +94,15 @@ def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[st
 
 def _where(handle: str | None, branch: str | None, commit: str | None) -> Where:
     if handle and (branch or commit):
-        raise UsageError(f"a handle and --{'branch' if branch else 'commit'} exclude each other")
+        raise UsageError(
+            f"a handle and --{'branch' if branch else 'commit'} exclude each other", hints=("give one of them",)
+        )
     return Where(handle, branch, commit)
 
 
 def _directory(cwd: str | None) -> str | None:
     if cwd is not None and not os.path.isdir(cwd):
-        raise UsageError(f"--cwd: there is no directory '{cwd}'")
+        raise UsageError(f"--cwd: there is no directory '{cwd}'", hints=("give one that exists",))
     return None if cwd is None else os.path.realpath(cwd)
 
 

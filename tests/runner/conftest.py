@@ -1,0 +1,16 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+from support.gitrepo import GitRepo
+
+
+@pytest.fixture
+def cli(repo: GitRepo, isolated: Path) -> Cli:
+    """A person in a repository with two commits."""
+    return Cli(repo, isolated)
