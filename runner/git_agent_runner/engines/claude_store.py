@@ -14,7 +14,6 @@ from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # 2.1.165 finds a session only from exactly its directory; 2.1.166 within the repository, 2.1.223 from anywhere.
 REPOSITORY: Version = (2, 1, 166)
@@ -39,13 +38,13 @@ def locate(query: StoreQuery) -> Located:
     try:
         # The directory's own folder first.
         for folder in sorted(files.names(projects), key=lambda name: not _is_own(name, slug)):
-            path = projects / folder / f"{query.session}.jsonl"
-            if not path.is_file():
+            path = f"{projects}/{folder}/{query.session}.jsonl"
+            if not os.path.isfile(path):
                 continue
             talk = _talk(path)
             if talk:
                 return _reachable(query.version, path, talk, own=_is_own(folder, slug))
-            emptied = str(path)
+            emptied = path
     except OSError as error:
         return Located("unknown", detail=f"claude's session files cannot be read: {error}")
     if emptied:
@@ -62,29 +61,33 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
             talk = _talk_since(path, since)
             # Different directories can share one folder: `/a b` and `/a-b`.
             if talk and files.same(talk.cwd, query.cwd) and talk.created is not None and talk.created >= since:
-                made.append((talk.created, path.stem))
+                made.append((talk.created, _stem(path)))
     except OSError:
         return ()
     return tuple(session for _, session in sorted(made))
 
 
-def _reachable(version: Version, path: Path, talk: _Talk, *, own: bool) -> Located:
+def _reachable(version: Version, path: str, talk: _Talk, *, own: bool) -> Located:
     if own or version >= REPOSITORY:
-        return Located("present", str(path), talk.cwd)
-    detail = f"it belongs to {talk.cwd or path.parent.name}, and claude {dotted(version)} finds it only there"
-    return Located("absent", str(path), talk.cwd, detail)
+        return Located("present", path, talk.cwd)
+    owner = talk.cwd or os.path.basename(os.path.dirname(path))
+    detail = f"it belongs to {owner}, and claude {dotted(version)} finds it only there"
+    return Located("absent", path, talk.cwd, detail)
 
 
-def _projects(query: StoreQuery) -> Path:
-    return files.home(query.env, "CLAUDE_CONFIG_DIR", ".claude") / "projects"
+def _projects(query: StoreQuery) -> str:
+    return os.path.join(files.home(query.env, "CLAUDE_CONFIG_DIR", ".claude"), "projects")
 
 
-def _sessions(projects: Path, slug: str) -> Iterator[Path]:
+def _sessions(projects: str, slug: str) -> Iterator[str]:
     for folder in files.names(projects):
-        for name in files.names(projects / folder) if _is_own(folder, slug) else ():
-            stem, suffix = os.path.splitext(name)
-            if suffix == ".jsonl" and files.UUID.fullmatch(stem):
-                yield projects / folder / name
+        for name in files.names(f"{projects}/{folder}") if _is_own(folder, slug) else ():
+            if name.endswith(".jsonl") and files.UUID.fullmatch(_stem(name)):
+                yield f"{projects}/{folder}/{name}"
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(".jsonl")
 
 
 def _is_own(folder: str, slug: str) -> bool:
@@ -97,7 +100,7 @@ def _slug(cwd: str) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
 
 
-def _talk(path: Path) -> _Talk | None:
+def _talk(path: str) -> _Talk | None:
     """Read to the first turn. A file whose first turn lies beyond the head that is read counts as one, too."""
     created = None
     for record in files.records(path):
@@ -105,12 +108,12 @@ def _talk(path: Path) -> _Talk | None:
         if record.get("type") in ("user", "assistant"):
             cwd = record.get("cwd")
             return _Talk(cwd if isinstance(cwd, str) else None, created)
-    return _Talk(None, created) if path.stat().st_size > files.HEAD else None
+    return _Talk(None, created) if os.stat(path).st_size > files.HEAD else None
 
 
-def _talk_since(path: Path, since: float) -> _Talk | None:
+def _talk_since(path: str, since: float) -> _Talk | None:
     """What was made since was written since: only those files are opened. One that cannot be read hides no other."""
     try:
-        return _talk(path) if path.stat().st_mtime >= since else None
+        return _talk(path) if os.stat(path).st_mtime >= since else None
     except OSError:
         return None

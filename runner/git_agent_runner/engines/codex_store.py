@@ -6,6 +6,7 @@ A resume appends to the file of the start. The first line names the directory; t
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from git_agent_runner.engines.spec import Located, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _NAME = re.compile(rf"rollout-.+?-({files.UUID.pattern})\.jsonl")
 
@@ -23,10 +23,12 @@ def locate(query: StoreQuery) -> Located:
     """Look for the session whatever its directory: codex resumes from anywhere (codex/*/09a to 09g)."""
     folder = files.home(query.env, "CODEX_HOME", ".codex")
     try:
-        found = next(_rollouts(folder / "sessions", f"-{query.session}.jsonl"), None)
+        found = next(_rollouts(os.path.join(folder, "sessions"), f"-{query.session}.jsonl"), None)
         if found:
             return _judged(found)
-        if any(name.endswith(f"-{query.session}.jsonl") for name in files.names(folder / "archived_sessions")):
+        if any(
+            name.endswith(f"-{query.session}.jsonl") for name in files.names(os.path.join(folder, "archived_sessions"))
+        ):
             return Located("absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back")
     except OSError as error:
         return Located("unknown", detail=f"codex's session files cannot be read: {error}")
@@ -38,11 +40,11 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     since = files.floor(query.since)
     made = []
     try:
-        for path in _rollouts(files.home(query.env, "CODEX_HOME", ".codex") / "sessions", ".jsonl"):
+        for path in _rollouts(os.path.join(files.home(query.env, "CODEX_HOME", ".codex"), "sessions"), ".jsonl"):
             head = _head_since(path, since)
             created = files.moment(head.get("timestamp"))
             ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)
-            found = _NAME.fullmatch(path.name)
+            found = _NAME.fullmatch(os.path.basename(path))
             if found and ours and created is not None and created >= since:
                 made.append((created, found[1]))
     except OSError:
@@ -50,33 +52,33 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(session for _, session in sorted(made))
 
 
-def _judged(path: Path) -> Located:
+def _judged(path: str) -> Located:
     """An emptied file is an error to codex (y03f-resume-emptied), as is one that 0.29.0 wrote (xv-*)."""
     head = _head(path)
     if not head:
-        return Located("absent", str(path), detail="its file is empty, or older than any that codex can resume")
+        return Located("absent", path, detail="its file is empty, or older than any that codex can resume")
     cwd = head.get("cwd")
-    return Located("present", str(path), cwd if isinstance(cwd, str) else None)
+    return Located("present", path, cwd if isinstance(cwd, str) else None)
 
 
-def _head(path: Path) -> dict[str, Any]:
+def _head(path: str) -> dict[str, Any]:
     """The payload of the first line; {} where there is none."""
     payload = next(files.records(path), {}).get("payload")
     return payload if isinstance(payload, dict) else {}
 
 
-def _head_since(path: Path, since: float) -> dict[str, Any]:
+def _head_since(path: str, since: float) -> dict[str, Any]:
     """What was made since was written since: only those files are opened. One that cannot be read hides no other."""
     try:
-        return _head(path) if path.stat().st_mtime >= since else {}
+        return _head(path) if os.stat(path).st_mtime >= since else {}
     except OSError:
         return {}
 
 
-def _rollouts(folder: Path, suffix: str, depth: int = 3) -> Iterator[Path]:
+def _rollouts(folder: str, suffix: str, depth: int = 3) -> Iterator[str]:
     """The session files with this end, newest day first: most of the sessions asked for are new."""
     for name in reversed(files.names(folder)):
         if depth:
-            yield from _rollouts(folder / name, suffix, depth - 1)
+            yield from _rollouts(f"{folder}/{name}", suffix, depth - 1)
         elif name.endswith(suffix):
-            yield folder / name
+            yield f"{folder}/{name}"

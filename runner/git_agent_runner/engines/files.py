@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
+
+    Name = str | os.PathLike[str]
 
 # Upper case is another id to claude, and to codex to 0.98 (08c-resume-upper).
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -18,7 +19,7 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HEAD = 4 * 1024 * 1024  # bytes; a first message with pictures in it is one long line
 
 
-def records(path: Path, limit: int = HEAD) -> Iterator[dict[str, Any]]:
+def records(path: Name, limit: int = HEAD) -> Iterator[dict[str, Any]]:
     """The JSON objects of the first `limit` bytes, one a line. Raises OSError for a file that cannot be read."""
     # O_NONBLOCK: opening a pipe that someone put there must not hang.
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
@@ -33,7 +34,7 @@ def records(path: Path, limit: int = HEAD) -> Iterator[dict[str, Any]]:
                 yield record
 
 
-def names(folder: Path) -> list[str]:
+def names(folder: Name) -> list[str]:
     """What the folder holds, sorted; nothing where there is none. Raises OSError where it cannot be read."""
     try:
         return sorted(os.listdir(folder))
@@ -51,11 +52,9 @@ def moment(text: object) -> float | None:
         return None
 
 
-def home(env: Mapping[str, str], variable: str, folder: str) -> Path:
+def home(env: Mapping[str, str], variable: str, folder: str) -> str:
     """The engine's own folder: where its variable says, else in the person's home."""
-    from pathlib import Path
-
-    return Path(env.get(variable) or Path(env.get("HOME") or Path.home(), folder))
+    return env.get(variable) or os.path.join(env.get("HOME") or os.path.expanduser("~"), folder)
 
 
 def same(one: object, other: str) -> bool:

@@ -92,8 +92,10 @@ def retention_risk(env: Mapping[str, str], version: Version) -> str | None:
 
 
 def _home(env: Mapping[str, str], version: Version) -> Path:
+    from pathlib import Path  # costs 4 ms, and other engines do without
+
     # GEMINI_CLI_HOME stands for the home directory, not for ~/.gemini; 0.29.0 reads it, 0.24.5 does not.
-    return files.home(env, "GEMINI_CLI_HOME" if version >= _NAMED_BUCKETS else "HOME", "") / ".gemini"
+    return Path(files.home(env, "GEMINI_CLI_HOME" if version >= _NAMED_BUCKETS else "HOME", ""), ".gemini")
 
 
 def _chats(query: StoreQuery, short: str) -> Iterator[Path]:

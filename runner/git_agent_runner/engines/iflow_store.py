@@ -45,7 +45,9 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 
 
 def _projects(env: Mapping[str, str]) -> Path:
-    return files.home(env, "IFLOW_HOME", ".iflow") / "projects"
+    from pathlib import Path
+
+    return Path(files.home(env, "IFLOW_HOME", ".iflow"), "projects")
 
 
 def _head(path: Path) -> dict[str, Any]:

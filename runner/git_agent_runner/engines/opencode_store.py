@@ -64,7 +64,9 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     """All sessions, or the one of that id."""
-    data = files.home(query.env, "XDG_DATA_HOME", ".local/share") / "opencode"
+    from pathlib import Path
+
+    data = Path(files.home(query.env, "XDG_DATA_HOME", ".local/share"), "opencode")
     database = data / (query.env.get("OPENCODE_DB") or "opencode.db")
     if query.version < _SQLITE or (query.version < _IMPORTS_UNTIL and not database.exists()):
         return _json_rows(data / "storage" / "session", session)
