@@ -1,5 +1,4 @@
-"""Reading Claude Code: stream-json, json (an object, or an array of the events), and the hint a terminal session
-leaves.
+"""Reading Claude Code: stream-json, json (an object, or an array of the events), and the hint of its terminal form.
 
 Every event carries `session_id`, but those of session-start hooks may carry a throw-away one
 (claude/2.1.332/25f-resume-by-name) and a resume that found nothing a fresh random one
@@ -16,7 +15,8 @@ from git_agent_extractors.profile import (
     UUID,
     ErrorRule,
     Events,
-    Mode,
+    Hint,
+    NoText,
     Object,
     Profile,
     by_code,
@@ -174,26 +174,11 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("session_id")
 
 
-_HINT = re.compile(r"Resume this session with:\s*\Z")
-_COMMAND = re.compile(rf"claude --resume ({UUID})")
-
-
-class ExitHint:
-    """`Resume this session with:` and `claude --resume <id>`, as the terminal form prints them when it ends.
-
-    Old screen text may follow the id on its line (anthropics/claude-code#84308). Both lines start at the first
-    column and end with a terminal's CR LF: the same words in a piped answer are the model's.
-    """
-
-    def __init__(self, _mode: Mode) -> None:
-        self._hinted = False
-
-    def line(self, text: str, raw: bytes) -> Events:
-        hinted, self._hinted = self._hinted, _HINT.match(text) is not None and raw.endswith(b"\r")
-        found = _COMMAND.match(text) if hinted else None
-        if found is None or found[1].encode() not in raw:
-            return NOTHING
-        return (Event("session", found[1], data={"value": found[1]}),)
+# Old screen text may follow the id without a gap (anthropics/claude-code#84308).
+_HINT = Hint(
+    b"claude --resume ",
+    re.compile(rf"(?m)^Resume this session with: *\nclaude --resume ({UUID}).*\Z".encode()),
+)
 
 
 PROFILE = Profile(
@@ -204,7 +189,7 @@ PROFILE = Profile(
     untyped=lambda _: None,
     session=_session,
     model=lambda obj: text(obj, "model") or None,
-    reader=ExitHint,
+    reader=lambda _: NoText(),
     errors=(
         ErrorRule(
             re.compile(r"No conversation found with session ID|Error: --resume requires a valid session ID"),
@@ -217,8 +202,7 @@ PROFILE = Profile(
     ),
     exits={},
     needle=b'"session_id"',
-    tail=b"claude --resume ",
-    before=4096,
+    hint=_HINT,
     pretty=True,
     closing=lambda obj: obj.get("type") == "result",
 )

@@ -17,6 +17,7 @@ from git_agent_extractors.profile import (
     ErrorRule,
     Events,
     Handler,
+    Hint,
     Object,
     Profile,
     end,
@@ -166,6 +167,15 @@ def _session(obj: Object, first: bool) -> object:
     return obj.get("session_id") if first and "type" not in obj else None
 
 
+# Two lines in 0.171 (codex/0.171.0/interactive-start; "To reconnect" with the background server), one before.
+_HINT = Hint(
+    b"codex resume ",
+    re.compile(
+        rf"(?m)^(?:To continue this session, run:\n  |To reconnect, run:\n  |To continue this session, run )"
+        rf"codex resume ({UUID})\Z".encode()
+    ),
+)
+
 PROFILE = Profile(
     name="codex",
     field="thread_id",
@@ -193,6 +203,7 @@ PROFILE = Profile(
     ),
     exits={},
     needle=b'"thread.started"',
+    hint=_HINT,
     banner=b"OpenAI Codex v",
     answer=answer,
 )

@@ -1,8 +1,8 @@
 """Only the session of an attempt, fast: without reading what cannot hold it.
 
-An id's line holds the profile's needle. The last and the first window of a file are searched first, the rest only if
-neither has an id: engines print it at the start, at the end, or on every line. What is found is read by the same code
-as everything else.
+A drawn screen has an id at its end or none. Elsewhere an id's line holds the profile's needle. The last and the first
+window of a file are searched first, the rest only if neither has an id: engines print it at the start, at the end, or
+on every line. What is found is read by the same code as everything else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from git_agent_extractors.hint import LINES, REACH, begins_screen
 from git_agent_extractors.lines import LINE_CAP, is_utf16
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source
 from git_agent_extractors.profile import Mode, Profile
@@ -60,6 +61,7 @@ class _File:
         self._buffer = bytearray(min(window + len(profile.needle), self._size))
         self._needled = False
         self.source = source
+        self._screen = source == "pty-output" and begins_screen(self._bytes(0, REACH), 0)
         self.banner: str | None = None
 
     def close(self) -> None:
@@ -67,6 +69,8 @@ class _File:
 
     def read_banner(self) -> bool:
         """Is there a banner in the first window? `banner` is then the id in it, if any."""
+        if self._screen:
+            return False
         head = self._bytes(0, self._window)
         if is_utf16(head):
             mode = Mode()
@@ -86,17 +90,30 @@ class _File:
         size, window = self._size, self._window
         if size <= 2 * window or is_utf16(self._bytes(0, 2)):
             return self._scan(0, size)
+        if self._screen:
+            return self._hint()
+        return (self._hint() if self.source == "stdout" else None) or self._lines()
+
+    def _lines(self) -> str | None:
+        size, window = self._size, self._window
         starts = range(window, size - window, window)
         if self._profile.first:
             return self._windows([0, *starts, size - window], 1)
         return (
-            self._try(sorted([*self._needles(size - window, self._profile.tail), *self._needles(size - window)])[::-1])
+            self._windows([size - window], -1)
             or self._windows([0], -1)
             or self._opening()
             or self._windows(reversed(starts), -1)
             # Needles, but no line that reads: a document spread over lines, which reads only as a whole.
             or (self._scan(0, size) if self._profile.pretty and self._needled else None)
         )
+
+    def _hint(self) -> str | None:
+        """The id that a terminal form left at the end."""
+        start = max(self._size - REACH, 0)
+        for _ in range(LINES):
+            start = self._line_start(max(start - 1, 0))
+        return self._scan(start, self._size, screen=True)
 
     def _windows(self, starts: Iterable[int], step: int) -> str | None:
         for start in starts:
@@ -105,12 +122,12 @@ class _File:
                 return value
         return None
 
-    def _needles(self, start: int, needle: bytes | None = None) -> list[int]:
+    def _needles(self, start: int) -> list[int]:
         """Where the needle begins within the window at `start`."""
-        needle = self._profile.needle if needle is None else needle
+        needle = self._profile.needle
         length = os.preadv(self._fd, [self._buffer], start)
         found: list[int] = []
-        position = self._buffer.find(needle, 0, length) if needle else -1
+        position = self._buffer.find(needle, 0, length)
         while 0 <= position < self._window:
             found.append(start + position)
             position = self._buffer.find(needle, position + len(needle), length)
@@ -126,7 +143,7 @@ class _File:
             seen = start, end = self._line_start(position), self._line_end(position)
             if end - start > LINE_CAP:
                 continue
-            value = self._scan(self._back(start), end + self._profile.after)
+            value = self._scan(start, end + self._profile.after)
             if value is not None:
                 return value
         return None
@@ -158,20 +175,13 @@ class _File:
                 return low + found
         return min(position + LINE_CAP + 1, self._size)
 
-    def _back(self, start: int) -> int:
-        """The start of a line at most `profile.before` bytes earlier."""
-        low = max(start - self._profile.before, 0)
-        if low == 0:
-            return 0
-        found = self._bytes(low, start).find(b"\n")
-        return low + found + 1 if found >= 0 else start
-
     def _bytes(self, start: int, end: int) -> bytes:
         return os.pread(self._fd, end - start, start)
 
-    def _scan(self, start: int, end: int, mode: Mode | None = None) -> str | None:
+    def _scan(self, start: int, end: int, mode: Mode | None = None, *, screen: bool = False) -> str | None:
         """The session in these bytes, read as they would be in the whole."""
-        scan = Scan(self._profile, self.source, mode or Mode())
+        profile = self._profile if end >= self._size else self._profile._replace(hint=None)
+        scan = Scan(profile, self.source, mode or Mode(), screen=screen)
         for low in range(start, min(end, self._size), self._window):
             scan.feed(self._bytes(low, min(low + self._window, end)))
         scan.close()

@@ -15,6 +15,7 @@ from git_agent_extractors.profile import (
     UUID,
     ErrorRule,
     Events,
+    Hint,
     NoText,
     Object,
     Profile,
@@ -126,6 +127,14 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("session_id") if "type" not in obj and _document(obj) is not None else None
 
 
+# The last line of a box; below 84 columns the id wraps (gemini/0.61.0/interactive-decoys). Some versions quote it.
+_HINT = Hint(
+    b"To resume this session:",
+    re.compile(
+        rf"(?m)^│  To resume this session: gemini --resume(?: +│\n│ )? (['\"]?)({UUID})\1 +│\n╰(?:─)+╯\Z".encode()
+    ),
+)
+
 PROFILE = Profile(
     name="gemini",
     field="session_id",
@@ -160,6 +169,7 @@ PROFILE = Profile(
         247: "overloaded",
     },
     needle=b'"session_id"',
+    hint=_HINT,
     pretty=True,
     closing=lambda obj: "type" not in obj,
 )

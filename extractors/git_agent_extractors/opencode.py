@@ -13,6 +13,7 @@ from git_agent_extractors.profile import (
     NOTHING,
     ErrorRule,
     Events,
+    Hint,
     NoText,
     Object,
     Profile,
@@ -80,10 +81,20 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("sessionID") if text(obj, "type") in KINDS and "parentID" not in obj else None
 
 
+_ID = r"ses_[0-9A-Za-z]{26}"
+# Below its name in large letters; --mini has a small sign before it (opencode/1.18.33/interactive-start, -resume).
+_HINT = Hint(
+    b" -s ses_",
+    re.compile(
+        rf"(?m)^(?:  Session   .*\n  Continue  opencode -s ({_ID})"
+        rf"|█▀▀█  Session  .*\n█  █  Continue opencode --mini -s ({_ID})\n▀▀▀▀)\Z".encode()
+    ),
+)
+
 PROFILE = Profile(
     name="opencode",
     field="sessionID",
-    id_pattern=re.compile(r"ses_[0-9A-Za-z]{26}"),
+    id_pattern=re.compile(_ID),
     kinds=KINDS,
     untyped=lambda _: None,
     session=_session,
@@ -102,6 +113,7 @@ PROFILE = Profile(
     ),
     exits={},
     needle=b'"sessionID"',
+    hint=_HINT,
     first=True,
     usage_adds=True,
 )

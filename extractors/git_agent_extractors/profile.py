@@ -36,6 +36,15 @@ class ErrorRule(NamedTuple):
     sure: bool = False
 
 
+class Hint(NamedTuple):
+    """What an engine's terminal form prints when it is left: `word` stands in the line that begins the command, `block`
+    is searched in the last lines, joined by LF; its last group is the id.
+    """
+
+    word: bytes
+    block: re.Pattern[bytes]
+
+
 class TextReader(Protocol):
     """Reads an engine's blocks of plain text, line by line."""
 
@@ -69,12 +78,11 @@ class Profile(NamedTuple):
     reader: Callable[[Mode], TextReader]
     errors: tuple[ErrorRule, ...]
     exits: Mapping[int, Status]
-    # What stands in every line that has an id, and how many bytes before and after that line belong to it.
+    # What stands in every line that has an id, and how many bytes after that line belong to it.
     needle: bytes
-    before: int = 0
     after: int = 0
-    # What stands in an id's line at the end of a terminal session; the line that begins a text-mode banner.
-    tail: bytes = b""
+    # What the terminal form leaves; the line that begins a text-mode banner.
+    hint: Hint | None = None
     banner: bytes = b""
     # The first id of a source is the root's (later ones may be a child's); else the last one counts.
     first: bool = False

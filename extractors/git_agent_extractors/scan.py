@@ -6,10 +6,11 @@ from collections import deque
 
 import orjson
 
+from git_agent_extractors.hint import ExitHint, begins_screen
 from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
-from git_agent_extractors.profile import Events, Mode, Object, Profile, knows, printed_error
+from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, knows, printed_error
 from git_agent_extractors.prose import Document, Notes, Prose
 from git_agent_extractors.terminal import clean, has_controls
 
@@ -21,10 +22,13 @@ class Scan:
 
     Until the first event of the engine, plain text is kept: only an output without any is an answer in text mode,
     and only there are lines on stdout believed to be the engine's errors. An object or block that should be the
-    whole output is held: if more text follows, it was a quotation in an answer.
+    whole output is held: if more text follows, it was a quotation in an answer. `screen`: a terminal form draws here,
+    and nothing but its exit hint is believed.
     """
 
-    def __init__(self, profile: Profile, source: Source, mode: Mode, *, cap: int = LINE_CAP) -> None:
+    def __init__(
+        self, profile: Profile, source: Source, mode: Mode, *, cap: int = LINE_CAP, screen: bool = False
+    ) -> None:
         self._profile = profile
         self._kinds = profile.kinds
         self._key = profile.field
@@ -34,6 +38,9 @@ class Scan:
         self._lines = Lines(cap)
         self._reader = profile.reader(mode)
         self._document = Document(cap)
+        self._hint = ExitHint(profile.hint)
+        self._screen = screen
+        self._end = 0
         self._prose = Prose()
         self._held: list[Event] | None = None
         self._text_errors: deque[Event] = deque(maxlen=_ERRORS)
@@ -71,7 +78,15 @@ class Scan:
             if self._answers() and (answer := self._profile.answer(self._prose.lines())):
                 out.append(Event("message", answer))
         self._release(out)
+        if value := self._hinted():
+            self._value = value
+            out.append(Event("session", value, data={"value": value}))
         return out
+
+    def _hinted(self) -> str | None:
+        """The id that a terminal form left at the end."""
+        believed = self._screen or self._source == "stdout"  # a recording of someone else's terminal
+        return self._hint.value(self._end) if believed and not self._mode.text else None
 
     def _answers(self) -> bool:
         """Is the text of this source the model's? On a terminal only where a banner tells its sections apart."""
@@ -80,10 +95,13 @@ class Scan:
     def _take(self, lines: list[bytes | None], out: list[Event]) -> None:
         for line in lines:
             self._number += 1
+            self._end += self._cap if line is None else len(line) + 1
             if line is None:
+                # The drawing of a terminal form may be one line of any length.
+                self._screen = self._screen or (self._source == "pty-output" and self._number == 1)
                 note = f"longer than {self._cap >> 20} MiB, skipped"
                 self._skipped.add(f"{self._source} line {self._number}: {note}")
-            elif line.startswith(b"{") and not self._mode.text and not self._document:
+            elif line.startswith(b"{") and not self._mode.text and not self._screen and not self._document:
                 try:
                     obj = orjson.loads(line)
                 except orjson.JSONDecodeError:
@@ -98,14 +116,16 @@ class Scan:
         if not has_controls(line):
             self._piece(line, line, out)
             return
+        if self._source == "pty-output" and begins_screen(line, self._end - len(line) - 1):
+            self._screen, self._value, self.known, self._held = True, None, False, None
         for piece in clean(line).rstrip(b"\r").split(b"\r"):
-            bare = piece.strip()
-            self._piece(bare if bare[:1] in (b"{", b"[") else piece, line, out)
+            self._hint.line(piece, line, self._end)
+            self._piece(piece.rstrip() if piece[:1] in (b"{", b"[") else piece, line, out)
 
     def _piece(self, piece: bytes, raw: bytes, out: list[Event]) -> None:
         if self._document:
             self._continue(piece, out)
-        elif self._mode.text or piece[:1] not in (b"{", b"["):
+        elif self._mode.text or self._screen or piece[:1] not in (b"{", b"["):
             self._text(piece.decode("utf-8", "replace"), raw, out)
         elif self._profile.pretty and piece.rstrip() in (b"{", b"["):
             self._document.add(piece)
@@ -225,7 +245,7 @@ class Scan:
             self.printed = True
             self._quoted()
             before = self._mode.text
-            events = self._reader.line(text, raw)
+            events = NOTHING if self._screen else self._reader.line(text, raw)
             if self._mode.text and not before:  # what looked like events was the echo of a command line
                 self._value, self.known = None, False
             self._block(events, out)

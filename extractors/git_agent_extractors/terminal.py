@@ -10,7 +10,8 @@ _BARE = rb"(?<![\x80-\xff])"
 _CSI = rb"(?:\x1b\[|\xc2\x9b|" + _BARE + rb"\x9b)"
 _END = rb"(?:\x07|\x1b\\|\xc2\x9c|\x9c)"
 
-# Cursor movements, erasures of the rest: two words that a terminal shows apart must not become one.
+# To the first column, as CR goes there; and elsewhere: two words that a terminal shows apart must not become one.
+_RETURNS = re.compile(_CSI + rb"(?:[01]?G|[0-9]*[EF]|(?:[0-9]*(?:;[01]?)?)[Hf])")
 _MOVES = re.compile(_CSI + rb"[0-9;]*[A-Hdf]")
 _SEQUENCES = re.compile(
     _CSI
@@ -35,5 +36,8 @@ def has_controls(line: bytes) -> bool:
 
 
 def clean(line: bytes) -> bytes:
-    """The line without control sequences, control characters and byte order mark; tabs and CR stay."""
-    return _SEQUENCES.sub(b"", _MOVES.sub(b" ", line))
+    """The line without control sequences, control characters and byte order mark; tabs and CR stay.
+
+    A movement to the first column becomes a CR, another one a blank.
+    """
+    return _SEQUENCES.sub(b"", _MOVES.sub(b" ", _RETURNS.sub(b"\r", line)))
