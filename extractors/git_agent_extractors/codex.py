@@ -7,7 +7,9 @@ versions print first (openai/codex#3817), or in the banner of text mode: on stdo
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
 
 from git_agent_extractors.codex_text import Banner, answer
 from git_agent_extractors.model import Event
@@ -64,6 +66,20 @@ def _reasoning(item: Object) -> Events:
     return (Event("reasoning", text(item, "text")),)
 
 
+# `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh -l?c ")
+_SPLIT_CAP = 1 << 14  # splitting takes about a microsecond a character
+
+
+def _command(item: Object) -> Events:
+    line = text(item, "command")
+    words: list[str] = []
+    if _SHELL.match(line) and len(line) <= _SPLIT_CAP:
+        with contextlib.suppress(ValueError):  # quotes that do not close: shown as it is
+            words = shlex.split(line)
+    return (Event("tool_call", words[2] if len(words) == 3 else line, "shell"),)
+
+
 def _command_done(item: Object) -> Events:
     failed = {"failed": True} if item.get("exit_code") else {}
     return (Event("tool_result", text(item, "aggregated_output"), "shell", failed),)
@@ -91,7 +107,7 @@ def _warning(item: Object) -> Events:
 
 # Item types of exec_events.rs in openai/codex.
 _STARTED: dict[str, Handler] = {
-    "command_execution": lambda item: (Event("tool_call", text(item, "command"), "shell"),),
+    "command_execution": _command,
     "mcp_tool_call": _mcp,
     "web_search": lambda item: (Event("tool_call", text(item, "query"), "web_search"),),
 }
@@ -131,8 +147,9 @@ KINDS: dict[str, Handler] = {
 
 def _old_command(msg: Object) -> Events:
     command = msg.get("command")
-    words = " ".join(map(str, command)) if isinstance(command, list) else ""
-    return (Event("tool_call", words, "shell"),)
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    line = " ".join(words)
+    return (Event("tool_call", words[2] if len(words) == 3 and _SHELL.match(line) else line, "shell"),)
 
 
 # Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,26 @@ def test_session_comes_as_soon_as_its_line_is_printed(tmp_path: Path) -> None:
     assert decoder.feed("stdout", first) == []
     (event,) = decoder.feed("stdout", b"\n")
     assert (event.kind, event.data) == ("session", {"value": recording.session})
+
+
+@pytest.mark.parametrize(
+    ("item", "seen"),
+    [
+        pytest.param("/bin/bash -lc 'echo hi > a && echo \"b\"'", 'echo hi > a && echo "b"', id="0.171"),
+        pytest.param("bash -lc \"echo 'it'\"", "echo 'it'", id="other quotes"),
+        pytest.param("bash -lc 'echo", "bash -lc 'echo", id="open quote"),
+        pytest.param("bash -lc 'a' b", "bash -lc 'a' b", id="more words"),
+        pytest.param("git status", "git status", id="no shell"),
+        pytest.param(f"sh -c '{'x' * 20_000}'", f"sh -c '{'x' * 20_000}'", id="huge"),
+    ],
+)
+def test_codex_command_without_its_shell(item: str, seen: str) -> None:
+    line = {"type": "item.started", "item": {"type": "command_execution", "command": item}}
+    (event,) = Decoder("codex").feed("stdout", json.dumps(line).encode() + b"\n")
+    assert (event.kind, event.text) == ("tool_call", seen)
+
+
+def test_old_codex_command_without_its_shell() -> None:
+    line = {"id": "1", "msg": {"type": "exec_command_begin", "command": ["bash", "-lc", "echo 'a b'"]}}
+    (event,) = Decoder("codex").feed("stdout", json.dumps(line).encode() + b"\n")
+    assert event.text == "echo 'a b'"

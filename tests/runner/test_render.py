@@ -28,6 +28,7 @@ from git_agent_runner.supervise.render import Renderer, render
         pytest.param(Event("tool_result", " \n"), "", id="empty result"),
         pytest.param(Event("error", "429 slow down"), "error: 429 slow down", id="error"),
         pytest.param(Event("error", data={"status": "network"}), "error: network", id="error without words"),
+        pytest.param(Event("error", "slow", data={"fatal": False}), "warning: slow", id="error that ends nothing"),
         pytest.param(Event("end", data={"status": "completed"}), "", id="good end"),
         pytest.param(Event("end", "no key", data={"status": "auth_failed"}), "auth_failed: no key", id="bad end"),
         pytest.param(
@@ -73,6 +74,7 @@ def test_tabs_and_windows_line_ends_are_layout() -> None:
         pytest.param(Event("tool_result", "x"), "\x1b[2m", id="result is dim"),
         pytest.param(Event("tool_result", "x", data={"failed": True}), "\x1b[31m", id="failed result is red"),
         pytest.param(Event("error", "x"), "\x1b[31m", id="error is red"),
+        pytest.param(Event("error", "x", data={"fatal": False}), "\x1b[33m", id="warning is yellow"),
     ],
 )
 def test_colours_when_asked(event: Event, style: str) -> None:
@@ -92,3 +94,13 @@ def test_an_unfinished_message_is_completed() -> None:
     renderer = Renderer(colour=False, width=80)
     assert renderer.text(Event("message", "bye", data={"delta": True})) + renderer.close() == "bye\n"
     assert renderer.close() == ""
+
+
+def test_an_end_does_not_repeat_its_error() -> None:
+    """As codex/0.171.0/14a-ratelimit prints it: `error`, then `turn.failed` with the same words."""
+    renderer = Renderer(colour=False, width=80)
+    ended = Event("end", "429 slow down", data={"status": "rate_limited"})
+    assert (
+        renderer.text(Event("error", "429 slow down")) + renderer.text(ended) == "error: 429 slow down\nrate_limited\n"
+    )
+    assert renderer.text(ended._replace(text="no")) == "rate_limited: no\n"

@@ -13,22 +13,29 @@ if TYPE_CHECKING:
 
 RESULT_LINES = 6
 _SHELLS = frozenset({"shell", "bash", "Bash", "run_shell_command"})
-_DIM, _RED, _CYAN, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[0m"
+_DIM, _RED, _YELLOW, _CYAN, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
 
 
 class Renderer:
-    """Events to text, for one attempt. It joins a message that comes in pieces (gemini's `delta`)."""
+    """Events to text, for one attempt. It joins a message that comes in pieces (gemini's `delta`), and says once what
+    an engine says twice: an error, and an end for that reason (codex, claude).
+    """
 
     def __init__(self, *, colour: bool, width: int) -> None:
         self._colour = colour
         self._width = width
         self._unfinished = False
+        self._error = ""
 
     def text(self, event: Event) -> str:
         """What to write as it is: whole lines, or a piece of one that later text completes."""
         if event.kind == "message" and event.data.get("delta"):
             self._unfinished = not event.text.endswith("\n") if event.text else self._unfinished
             return "\n".join(map(_visible, event.text.split("\n")))
+        if event.kind == "error":
+            self._error = event.text
+        elif event.kind == "end" and event.text == self._error:
+            event = event._replace(text="")
         lines = render(event, colour=self._colour, width=self._width)
         if not lines:
             return ""
@@ -73,7 +80,9 @@ def _tool_result(event: Event, width: int) -> tuple[str, str]:
 
 
 def _error(event: Event, _: int) -> tuple[str, str]:
-    return _RED, _whole(f"error: {event.text or event.data.get('status', 'unknown')}")
+    goes_on = event.data.get("fatal") is False
+    words = event.text or event.data.get("status", "unknown")
+    return (_YELLOW, _whole(f"warning: {words}")) if goes_on else (_RED, _whole(f"error: {words}"))
 
 
 def _end(event: Event, _: int) -> tuple[str, str]:
