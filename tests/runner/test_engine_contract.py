@@ -187,3 +187,12 @@ def test_what_lets_an_agent_do_more_is_marked(name: str) -> None:
         for flag in option.names:
             if option.role not in DROPPED and any(word in flag.replace("disallowed", "") for word in telling):
                 assert widening(options, sample(option, flag)) == (flag,)
+
+
+@every_engine
+def test_trust_is_a_flag_that_widens(name: str) -> None:
+    """It is named to the person, kept when the person gives it, and refused from a stranger's note."""
+    engine = load(name)
+    if engine.trust:
+        assert launch_args(engine.options, (engine.trust,)) == (engine.trust,)
+        assert widening(engine.options, (engine.trust,)) == (engine.trust,)

@@ -11,6 +11,7 @@ from git_agent_extractors.model import Event, Source
 from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.drive import Finished, View
+from git_agent_runner.engines import load
 from git_agent_runner.model import Record
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.supervise.watch import Outcome
@@ -95,7 +96,15 @@ def _warn(done: Finished) -> None:
         hint("no session id was found, so this run cannot be resumed by id")
     if verdict.status != "completed":
         reason = settled.transcript.error
-        warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}")
+        warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}", _remedy(done))
+
+
+def _remedy(done: Finished) -> tuple[str, ...]:
+    """No trust is ever given by us, but we can say how a person gives it."""
+    record, attempt = done.settled.record, done.settled.attempt
+    flag = load(record.agent_name).trust if attempt.status == "untrusted" else None
+    words = 'start "<prompt>"' if attempt.kind == "start" else 'resume "<message>"'
+    return (f"if you trust '{attempt.cwd}': git agent {words} -- {flag}",) if flag else ()
 
 
 def _summary(ctx: Context, done: Finished) -> Summary:
@@ -148,7 +157,7 @@ def _json(done: Finished, status: int) -> dict[str, Any]:
         "model": transcript.model,
         "finalMessage": transcript.final_message,
         "usage": transcript.usage,
-        "error": attempt.error,
+        "engineError": attempt.error,
         "engineExit": done.outcome.exit_status,
         "exit": status,
         "survivors": list(done.outcome.survivors),

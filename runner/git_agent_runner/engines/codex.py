@@ -225,4 +225,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
+    trust="--skip-git-repo-check",
 )

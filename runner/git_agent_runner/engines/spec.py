@@ -144,6 +144,8 @@ class Engine(NamedTuple):
     picker: Callable[[Launch], Invocation] | None = None
     # What in the person's own configuration of the engine makes it lose sessions: a sentence, or None.
     risk: Callable[[Mapping[str, str], Version], str | None] | None = None
+    # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
+    trust: str | None = None
 
 
 def parse_version(text: str) -> Version | None:
