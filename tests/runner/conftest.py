@@ -14,3 +14,12 @@ from support.gitrepo import GitRepo
 def cli(repo: GitRepo, isolated: Path) -> Cli:
     """A person in a repository with two commits."""
     return Cli(repo, isolated)
+
+
+@pytest.fixture
+def here(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """As `cli`, for commands in our own process."""
+    monkeypatch.chdir(cli.repo.path)
+    for name, value in cli.environ().items():
+        monkeypatch.setenv(name, value)
+    return cli

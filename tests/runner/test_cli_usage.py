@@ -13,15 +13,6 @@ HELP = "git agent {} -h shows what it takes"
 DASH = "a message that begins with a dash: {}='{} …'; engine flags follow --"
 
 
-@pytest.fixture
-def here(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """As `cli`, for commands in our own process."""
-    monkeypatch.chdir(cli.repo.path)
-    for name, value in cli.environ().items():
-        monkeypatch.setenv(name, value)
-    return cli
-
-
 def heard(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().err.splitlines()
 

@@ -84,8 +84,8 @@ class Cli(NamedTuple):
         return done
 
     def begin(self, engine: str = "codex", *words: str, cwd: Path | None = None, **environ: str) -> Record:
-        """A run of this branch that has completed; its record."""
-        started = self.ok("start", "-e", engine, "--json", "begin", *words, cwd=cwd, **environ)
+        """A run of this branch that has ended; its record."""
+        started = self.run("start", "-e", engine, "--json", "begin", *words, cwd=cwd, **environ)
         return self.record(started.json["handle"])
 
     @property

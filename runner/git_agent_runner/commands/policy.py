@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_runner.context import Context
@@ -142,8 +143,11 @@ def _otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, erro
         error.message = f"{STRICT}: {error.message}"
     if mode in ("strict", "fail") or error.code not in GONE | UNSUPPORTED or _mistyped(wish, error):
         raise error
-    if record and (mode in ("continue", "picker") or (mode == "lenient" and _proven_newest(ctx, record, error))):
+    if record and mode in ("continue", "picker"):
         return _continue_plan(ctx, wish, record, error, picker=mode == "picker")
+    if record and mode == "lenient" and _proven_newest(ctx, record, error):
+        with suppress(UserError):  # this version may have no such form either
+            return _continue_plan(ctx, wish, record, error, picker=False)
     if mode in ("fresh", "lenient"):
         return _fresh_plan(ctx, wish, record, error)
     raise error
@@ -167,10 +171,7 @@ def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
 def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:
     if picker and not (os.isatty(0) and os.isatty(1)):
         raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
-    engine = record.agent_name
-    instead = f"opening {engine}'s picker" if picker else f"continuing {engine}'s newest session of that directory"
-    warn(f"NOT resumed: {error.message}; {instead}")
-    return plan_resume(
+    plan = plan_resume(
         ctx,
         record,
         wish.given,
@@ -180,6 +181,10 @@ def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *
         kind="continue",
         picker=picker,
     )
+    engine = record.agent_name
+    instead = f"opening {engine}'s picker" if picker else f"continuing {engine}'s newest session of that directory"
+    warn(f"NOT resumed: {error.message}; {instead}")
+    return plan
 
 
 def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserError) -> Plan:

@@ -178,6 +178,6 @@ def _attempt_object(attempt: Attempt) -> dict[str, Any]:
         "reportedSession": attempt.reported_session,
         "argv": list(attempt.argv),
         "message": attempt.message,
-        "error": attempt.error,
+        "engineError": attempt.error,
         "survivors": list(attempt.survivors),
     }

@@ -88,14 +88,14 @@ def main() -> int:
         print(text.format(wanted), file=sys.stderr)
         return status
     session = session_of(engine, wanted, unknown)
-    if path := os.environ.get("FAKE_OUT"):
-        with open(path, "rb") as file:
-            sys.stdout.buffer.write(file.read())
-        return int(os.environ.get("FAKE_EXIT", "0"))
     if session == "none":
         print("warming up", file=sys.stderr)
         return int(os.environ.get("FAKE_EXIT", "0"))
     stores.save(engine, session, message)
+    if path := os.environ.get("FAKE_OUT"):
+        with open(path, "rb") as file:
+            sys.stdout.buffer.write(file.read())
+        return int(os.environ.get("FAKE_EXIT", "0"))
     if os.isatty(0):
         return terminal(engine, session)
     first, *rest = transcript(engine, argv, session)
