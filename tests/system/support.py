@@ -125,10 +125,13 @@ class World(NamedTuple):
         assert markers[-1] in newest.users[-1].head
 
 
-def prepare(world: World) -> World:
-    """Make the repository of that world: one commit, `BRANCH` checked out, the engine configured."""
+def prepare(world: World, *words: str) -> World:
+    """Make the repository of that world: one commit, `BRANCH` checked out, the engine configured.
+
+    `words` go to `git init`.
+    """
     world.repo.mkdir(parents=True)
-    world.git("init", "-q")
+    world.git("init", "-q", *words)
     world.commit("begin", readme="scratch\n")
     world.git("switch", "-q", "-c", BRANCH)
     world.git("config", f"agent.{world.pin.engine}.binary", str(world.binary))

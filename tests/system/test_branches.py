@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from git_agent_fixtures import home
+from git_agent_fixtures.engines import install, pinned
+from system.conftest import CACHE
 from system.stores import sessions
 from system.support import ALLOW, World, prepare, succeeded
 
@@ -46,6 +51,26 @@ def test_the_newest_run_of_a_branch_is_the_one_that_goes_on(world: World, tmp_pa
     world.carried("MK1", "MK4", "MK5")
     assert "MK2" not in world.requests()[-1].markers
     assert len(sessions(world)) == 2
+
+
+@pytest.mark.parametrize("pin", [pinned("claude")], ids=str, scope="session")
+def test_two_engines_on_one_branch(world: World, tmp_path: Path) -> None:
+    """The engine is chosen by the run, never typed: the branch's newest goes on, the other by its handle."""
+    codex = world._replace(pin=pinned("codex"))
+    place = home.make(codex.pin, tmp_path / "second", world.server.url)
+    world.home.env.update({name: place.env[name] for name in ("CODEX_HOME", "SCRIPTED_KEY")})
+    world.git("config", "agent.codex.binary", str(install(codex.pin, CACHE)))
+    world.start("MK1 with claude")
+    first = world.facts()["handle"]
+    codex.start("MK2 with codex")
+    world.resume("MK3 with codex again")
+    world.carried("MK2", "MK3")
+    assert world.requests()[-1].format == "responses"
+    succeeded(world.agent("resume", first, "MK4 with claude again"))
+    world.carried("MK1", "MK4")
+    assert world.requests()[-1].format == "anthropic"
+    world.resume("MK5 and still")
+    world.carried("MK1", "MK4", "MK5")
 
 
 def _rebase(world: World) -> None:

@@ -48,6 +48,28 @@ def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:
     assert len(sessions(world)) == 1
 
 
+def test_a_run_whose_directory_is_gone(world: World, tmp_path: Path) -> None:
+    """It goes on where its branch is now, where this engine version can; else in its own place, made anew."""
+    gone = tmp_path / "gone"
+    world.git("worktree", "add", "-q", "-b", "other", str(gone))
+    world._replace(repo=gone).start("MK1 begin", *ALLOW[world.pin.engine])
+    world.git("worktree", "remove", "--force", str(gone))
+    world.git("switch", "-q", "other")
+    asked = len(world.requests())
+    done = world.agent("resume", "MK2 TOOLCALL")
+    if str(world.pin) in _GOES_ANYWHERE:
+        assert f"running in '{world.repo.resolve()}'" in succeeded(done).err
+        _ran_in(world, world.repo)
+    else:
+        refused(done, f"'{gone.resolve()}'", "'other'")
+        assert len(world.requests()) == asked
+        _take_the_way_out(world, done.err, world.repo)
+        succeeded(world.agent("resume", "--branch", "other", "MK2 TOOLCALL"))
+        _ran_in(world, gone)
+    world.carried("MK1", "MK2")
+    assert len(sessions(world)) == 1
+
+
 def _take_the_way_out(world: World, said: str, place: Path) -> None:
     """Do what the hints say, as a person would who pastes them."""
     commands = [line.removeprefix("hint: ") for line in said.splitlines() if line.startswith("hint: git ")]
