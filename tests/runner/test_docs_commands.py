@@ -1,0 +1,132 @@
+"""README and docs say what the program takes: every command, option, setting and link in them exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from git_agent_runner.cli import COMMANDS, git_agent
+from git_agent_runner.model import Settings
+from git_agent_runner.settings import load
+from support import docs
+from support.gitrepo import GitRepo
+
+README = (docs.ROOT / "README.md").read_text()
+OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+
+
+def command(word: str) -> click.Command:
+    found = git_agent.get_command(click.Context(git_agent), word)
+    assert found, f"no command '{word}'"
+    return found
+
+
+def options(word: str) -> set[str]:
+    """Every spelling of the command's own options."""
+    return {name for param in command(word).params if isinstance(param, click.Option) for name in param.opts}
+
+
+def typed(page: Path) -> list[list[str]]:
+    """The words after `git agent` of every such command in the page's code blocks, fenced or indented."""
+    text = page.read_text()
+    shown = [step.command for step in docs.session(text)]
+    scripts = [line for body in docs.blocks(text, "sh") for line in body.splitlines()]
+    indented = [line for line in text.splitlines() if line.startswith("    git")]
+    return [found for line in (*shown, *scripts, *indented) for found in agent_words(line)]
+
+
+def agent_words(line: str) -> list[list[str]]:
+    """A shell line may hold several commands, with variables before them and comments behind."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    for word in lexer:
+        if set(word) <= set("();<>|&"):
+            commands.append([])
+        elif commands[-1] or not re.match(r"\w+=", word):
+            commands[-1].append(word)
+    return [words[2:] for words in commands if words[:2] == ["git", "agent"]]
+
+
+@pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
+def test_every_command_line_in_a_code_block_parses(page: Path) -> None:
+    for words in typed(page):
+        if words[0] not in ("-h", "help"):
+            command(words[0]).make_context(words[0], words[1:])
+
+
+def test_the_readme_shows_the_main_commands() -> None:
+    """A check of nothing would pass, too."""
+    assert {words[0] for words in typed(docs.ROOT / "README.md")} >= {"start", "resume", "status"}
+
+
+@pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
+def test_every_command_named_in_the_text_exists_with_its_options(page: Path) -> None:
+    for code in docs.inline_code(page.read_text()):
+        found = re.fullmatch(r"git[ -]agent ([a-z]+)\b(.*)", code)
+        if found is None or found[1] == "help":
+            continue
+        own = re.split(r"(?<=[\s\[])--(?=\s|$)", found[2])[0]
+        assert set(OPTION.findall(own)) <= options(found[1]) | {"-h", "--help"}, code
+
+
+@pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    for link in docs.links(page.read_text()):
+        if "://" not in link and not link.startswith("#"):
+            assert (page.parent / link.partition("#")[0]).exists(), link
+
+
+def test_the_readme_lists_the_commands() -> None:
+    cells = docs.rows(docs.section(README, "Commands"))
+    named = [found[1] for row in cells if (found := re.match(r"`git agent ([a-z]+)", row[0]))]
+    assert named == list(COMMANDS)
+
+
+@pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("start", "resume")])
+def test_the_readme_lists_a_commands_options(word: str) -> None:
+    cells = docs.rows(docs.section(README, "Commands"))
+    (text,) = (row[1] for row in cells if re.match(rf"`git agent {word}\b", row[0]))
+    named = {option for code in docs.inline_code(text) for option in OPTION.findall(code)}
+    assert named == options(word)
+
+
+@pytest.mark.parametrize("word", ["start", "resume"])
+def test_the_readme_lists_the_options_of(word: str) -> None:
+    cells = [row for row in docs.rows(docs.section(README, "Commands")) if len(row) == 4]
+    column = {"start": 1, "resume": 2}[word]
+    named = {option for row in cells if row[column] == "yes" for option in OPTION.findall(row[0])}
+    assert named == options(word)
+
+
+def test_the_readme_lists_every_setting(repo: GitRepo) -> None:
+    """Each row of the table, put into git's configuration, changes one setting, and no setting is left over."""
+    defaults = Settings()
+    changed = []
+    for key, example, _ in docs.rows(docs.section(README, "Configuration")):
+        name = key.strip("`").replace("<engine>", "claude")
+        repo.git("config", name, example.strip("`"))
+        settings, _ = load(repo.facts(), {"HOME": "/home/ann"})
+        repo.git("config", "--unset", name)
+        changed += [field for field, old, new in zip(Settings._fields, defaults, settings, strict=True) if old != new]
+    assert sorted(changed) == sorted(Settings._fields)
+
+
+def test_the_readme_lists_every_engine() -> None:
+    from git_agent_runner.engines import MODULES
+
+    named = [re.sub(r"\[(\w+)\].*", r"\1", row[0]) for row in docs.rows(docs.section(README, "Engines"))]
+    assert named == list(MODULES)
+
+
+def test_the_readme_names_the_exit_statuses() -> None:
+    from git_agent_runner import cli, errors
+
+    cells = docs.rows(docs.section(README, "Exit status"))
+    named = {int(number) for row in cells for number in re.findall(r"\d+", row[0])}
+    ours = {errors.FATAL, errors.USAGE, errors.INTERRUPTED, errors.BUG, cli.BROKEN_PIPE}
+    assert named == ours | {1, 143}
