@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_fixtures.engines import PINS
+
 
 class Matrix:
     """Gathers the reports of system tests and writes the table when the session ends."""
@@ -17,10 +19,11 @@ class Matrix:
         self.printed: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = re.search(r"::(\w+)\[(\w+-[\d.]+)", report.nodeid)
-        if found is None or (report.when != "call" and report.passed):
+        found = re.search(r"::(\w+)\[(.+)\]", report.nodeid)
+        pin = next((str(pin) for pin in PINS if found and str(pin) in found[2]), None)
+        if found is None or pin is None or (report.when != "call" and report.passed):
             return
-        test, pin = found.groups()
+        test = found[1]
         self.printed.update((pin, str(value)) for name, value in report.user_properties if name == "printed")
         rows = self.outcomes.setdefault(test, {})
         # A test with several cases per engine has passed when all of them have.

@@ -41,8 +41,11 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["slice"] = chosen and tuple(chosen)
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return f"slice: {config.stash[_CHOSEN] or 'every test on every engine version'}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What was chosen, where it is seen with -q, too; nothing when no system test ran."""
+    reports = (report for kind in terminalreporter.stats.values() for report in kind)
+    if any("tests/system/" in getattr(report, "nodeid", "") for report in reports):
+        terminalreporter.write_line(f"slice: {config.stash[_CHOSEN] or 'every test on every engine version'}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
