@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ IDENTITY = {
     "GIT_COMMITTER_NAME": "C. Committer",
     "GIT_COMMITTER_EMAIL": "committer@example.invalid",
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heard_signals() -> None:
+    """`nohup` and a shell's `&` leave signals ignored, which every process below would inherit."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
