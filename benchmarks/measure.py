@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 
 class Sample(NamedTuple):
-    """One process. `wall` and `cpu` are seconds, `cpu` with that of its children; `peak` is bytes.
+    """One process, its children included: `wall` seconds, `peak` bytes of memory.
 
-    The kernel counts what a child was forked from, so `peak` is never less than this process's own peak.
+    The kernel counts what a child was forked from, so `peak` is never less than this process's own.
     """
 
     wall: float
-    cpu: float
     peak: int
 
 
@@ -29,14 +28,16 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table. Times are milliseconds; `ratio` is of medians, in units of the yardstick `per`."""
+    """One line of the table. Times are milliseconds, `peak` is MiB, None where it has no limit.
+
+    `ratio` is of medians, in units of the yardstick `per`.
+    """
 
     what: str
     median: float
     least: float
-    cpu: float
-    peak: float
-    ratio: float | None = None
+    peak: float | None
+    ratio: float | None
     per: str = ""
     limits: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
@@ -53,12 +54,9 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
-def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], stdout: str = os.devnull) -> Sample:
+def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> Sample:
     """Start the program and wait for its end. Raises RuntimeError when it fails: then its time means nothing."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-    ]
+    actions = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     here = os.getcwd()
     os.chdir(cwd)
     try:
@@ -70,7 +68,7 @@ def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], stdout: str
         os.chdir(here)
     if status:
         raise RuntimeError(f"{' '.join(argv)} (in {cwd}) ended with {os.waitstatus_to_exitcode(status)}")
-    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return Sample(wall, usage.ru_maxrss * 1024)
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, list[Sample]]:
@@ -103,8 +101,7 @@ def row(
         what,
         median=middle,
         least=min(sample.wall for sample in samples) * 1000,
-        cpu=median(sample.cpu for sample in samples) * 1000,
-        peak=peak,
+        peak=None if limits.mib is None else peak,
         ratio=ratio,
         per=per,
         limits=tuple(text for limit, _, text in checks if limit is not None),

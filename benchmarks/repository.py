@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -64,6 +65,14 @@ def build(folder: Path, size: Size) -> Site:
     return Site(layout, trees, env, made)
 
 
+def program(env: Mapping[str, str], name: str) -> str:
+    """Its absolute path, as a shell would find it."""
+    path = shutil.which(name, path=env["PATH"])
+    if path is None:
+        raise RuntimeError(f"{name} is not installed")
+    return path
+
+
 class _Git:
     """Git in one work tree; what it prints, without the last line break."""
 
@@ -84,7 +93,7 @@ class _Git:
 def _environment(folder: Path) -> dict[str, str]:
     """Nothing of the machine's or the caller's, but where programs lie."""
     home = folder / "home"
-    home.mkdir()
+    home.mkdir(parents=True)
     (home / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.invalid\n")
     return {
         "HOME": str(home),

@@ -5,7 +5,6 @@ The yardstick U is a Python that imports what this program is built on and does 
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from git_agent_runner.store import records
 from measure import NO_LIMITS, Case, Limits, Row, interleaved, process, row
-from repository import Site, Size, build
+from repository import Site, Size, build, program
 
 YARDSTICK = (sys.executable, "-c", "import git, ruamel.yaml, click")
 RESUME = ("resume", "--dry-run", "now its tests")
@@ -26,9 +25,9 @@ SETTLED = 0.03
 def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
     """Through `git agent`, as a person calls it, and without git in between."""
     site = build(folder, Size(60, 60, 5, 10) if quick else Size())
-    git, program = (shutil.which(name, path=site.env["PATH"]) or name for name in ("git", "git-agent"))
+    git, direct = (program(site.env, name) for name in ("git", "git-agent"))
     cases = {Case("U", lambda: process(YARDSTICK, "/", site.env)): NO_LIMITS}
-    for way, argv in (("git agent", (git, "agent")), ("git-agent", (program,))):
+    for way, argv in (("git agent", (git, "agent")), ("git-agent", (direct,))):
         cases |= dict(_cases(site, way, argv))
     samples = interleaved(list(cases), rounds)
     yard = ("U", samples["U"])
