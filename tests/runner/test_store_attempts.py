@@ -194,3 +194,18 @@ def test_a_process_that_ended_but_was_not_waited_for_is_dead(layout: Layout) -> 
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert attempts.state(layout, HANDLE, RUN) == "dead"
+
+
+def test_what_a_launcher_leaves_at_work_keeps_the_run_running(layout: Layout) -> None:
+    """codex, gemini and opencode before 1.18 are a launcher and a child; killing the first leaves the second."""
+    words = ("sh", "-c", "sleep 600 & echo $!; exec sleep 600")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as launcher:
+        assert launcher.stdout
+        child = psutil.Process(int(launcher.stdout.readline()))
+        begin(layout, attempt(ended_at=None, pid=launcher.pid, process_started=started(launcher.pid)))
+        launcher.kill()
+        launcher.wait()
+        assert attempts.state(layout, HANDLE, RUN) == "running"
+        child.kill()
+        child.wait()
+        assert attempts.state(layout, HANDLE, RUN) == "dead"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.errors import UserError
@@ -27,6 +27,9 @@ from git_agent_runner.store.document import (
 )
 from git_agent_runner.store.layout import Layout, handle_of, run_directory
 from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
+
+if TYPE_CHECKING:
+    import psutil
 
 FILE = "attempt.yaml"
 
@@ -173,13 +176,27 @@ def state(layout: Layout, handle: str, run_id: str) -> State:
 
 
 def _lives(pid: int | None, started: float | None) -> bool:
-    """Is the process with this pid the one that was started then? Pids are used again."""
+    """Does anything live in the session of the engine that was started then? Its launcher may be gone already.
+
+    A tool's daemon, which sits in a session of its own, does not count.
+    """
     if pid is None or started is None:
         return False
     import psutil  # costs 15 ms, and only a run that was left behind needs it
 
     try:
-        process = psutil.Process(pid)
-        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - started) <= 1
+        if abs(psutil.Process(pid).create_time() - started) > 1:
+            return False  # used again, which the kernel does to no number that a living session still has
     except psutil.Error:
+        pass  # gone, but perhaps not alone
+    return any(_lives_in(process, pid) for process in psutil.process_iter())
+
+
+def _lives_in(process: psutil.Process, session: int) -> bool:
+    import psutil
+
+    try:
+        mine = session in (process.pid, os.getsid(process.pid))
+        return mine and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, OSError):
         return False
