@@ -1,0 +1,165 @@
+"""Killed at any moment: the session is kept, nothing is left running, and the next resume goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from system.stores import sessions
+from system.support import ALLOW, World, alive, end_all, refused, until
+
+# Versions whose session has no turn on disk before its first reply is complete.
+FIRST_REPLY_LOST = {"claude-1.0.128"}
+# Versions that end, tool and all, when nobody reads their output any more; the others go on working.
+END_WITH_THEIR_READER = {"codex-0.171.0"}
+
+
+def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: World) -> None:
+    """The engine works on: nothing starts beside it. Once it is gone, too, the run goes on with its whole history."""
+    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
+    session = world.session()
+    process = in_a_tool_call(world, "MK2 SLOWTOOL")
+    (engine,) = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    if str(world.pin) in END_WITH_THEIR_READER:
+        until(lambda: not alive(world.home), "the engine ends")
+    else:
+        nothing_starts_beside(world, engine)
+    assert world.facts()["state"] == "dead"
+    world.resume("MK4 and go on")
+    world.carried("MK1", "MK2", "MK4")
+    facts = world.facts()
+    assert facts["session"]["value"] == session
+    assert [attempt["status"] for attempt in facts["attempts"]] == ["completed", "interrupted", "completed"]
+    assert sessions(world) == {session}
+
+
+@pytest.mark.every_version
+def test_the_machine_crashes_in_the_first_reply(world: World) -> None:
+    """Everything dies at once. The run is found again, or the reason why its session cannot be is named."""
+    process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")
+    process.kill()
+    end_all(world.home)
+    process.wait()
+    assert world.facts()["state"] == "dead"
+    goes_on_after_the_first_reply(world)
+    assert world.facts()["attempts"][0]["status"] == "interrupted"
+
+
+def test_ctrl_c_in_the_first_reply(world: World) -> None:
+    process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")
+    ended(world, process, signal.SIGINT, 130)
+    assert world.facts()["status"] == "interrupted"
+    goes_on_after_the_first_reply(world)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [pytest.param(signal.SIGTERM, 143, id="SIGTERM"), pytest.param(signal.SIGINT, 130, id="Ctrl-C")],
+)
+def test_a_signal_in_a_tool_call_of_the_second_turn(world: World, number: signal.Signals, status: int) -> None:
+    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
+    session = world.session()
+    process = in_a_tool_call(world, "MK2 SLOWTOOL")
+    ended(world, process, number, status)
+    assert world.facts()["status"] == "interrupted"
+    world.resume("MK3 and go on")
+    world.carried("MK1", "MK2", "MK3")
+    assert world.session() == session
+    assert sessions(world) == {session}
+
+
+def test_a_time_out_in_a_tool_call(world: World) -> None:
+    """Whether the time was enough to reach the tool is the machine's affair; that nothing is left is not."""
+    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
+    done = world.agent("resume", "--timeout", "8", "--message=MK2 SLOWTOOL")
+    assert done.status not in (0, 128, 129)
+    assert "timed_out" in done.err
+    assert alive(world.home) == []
+    assert world.facts()["status"] == "timed_out"
+    world.resume("MK3 and go on")
+    world.carried("MK1", "MK3")
+
+
+def test_what_an_engine_leaves_running_is_named(world: World, tmp_path: Path) -> None:
+    """The tool starts a daemon that nobody waits for; the engine ends well and the daemon is told of."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    # The slow tool's `sleep`: it returns at once, and leaves another one behind.
+    script = "#!/bin/sh\n[ -e daemon ] || { setsid /bin/sleep 600 </dev/null >/dev/null 2>&1 & echo $! >daemon; }\n"
+    (tools / "sleep").write_text(script)
+    (tools / "sleep").chmod(0o755)
+    world.home.env["PATH"] = f"{tools}:{world.home.env['PATH']}"
+    (world.home.root / ".bash_profile").write_text(f"PATH={tools}:$PATH\n")  # codex may ask a login shell
+    free = ("--dangerously-bypass-approvals-and-sandbox",) if world.pin.engine == "codex" else ALLOW[world.pin.engine]
+    done = world.start("MK1 SLOWTOOL", *free)
+    pid = int((world.repo / "daemon").read_text())
+    assert [process.pid for process in alive(world.home)] == [pid]
+    assert f"still running after the engine ended: process {pid} sleep" in done.err
+    assert world.facts()["attempts"][0]["survivors"] == [f"{pid} sleep"]
+
+
+def in_a_tool_call(world: World, message: str) -> subprocess.Popen[str]:
+    """`git-agent resume`, the tool's shell running under it."""
+    process = world.spawn("resume", f"--message={message}")
+    until(lambda: tool_runs(world) or stopped(process), "the tool runs")
+    return process
+
+
+def tool_runs(world: World) -> bool:
+    return any("slow-tool-began" in " ".join(found.info["cmdline"] or ()) for found in alive(world.home))
+
+
+def in_a_reply(world: World, *words: str) -> subprocess.Popen[str]:
+    """`git-agent WORDS`, the model's reply dripping in, and the session in the engine's store, where it gets there."""
+    process = world.spawn(*words)
+    until(lambda: any(entry.scenario == "SLOWSTREAM" for entry in world.requests()) or stopped(process), "it is asked")
+    until(lambda: str(world.pin) in FIRST_REPLY_LOST or sessions(world) or stopped(process), "the session is kept")
+    return process
+
+
+def stopped(process: subprocess.Popen[str]) -> bool:
+    assert process.poll() is None, process.communicate()
+    return False
+
+
+def ended(world: World, process: subprocess.Popen[str], number: signal.Signals, status: int) -> None:
+    """The signal goes to git-agent alone, as in a terminal: the engine leads a session of its own."""
+    process.send_signal(number)
+    _, err = process.communicate()
+    assert process.returncode == status, err
+    assert alive(world.home) == []
+
+
+def goes_on_after_the_first_reply(world: World) -> None:
+    asked = len(world.requests())
+    done = world.agent("resume", "--message=MK2 and go on")
+    if str(world.pin) in FIRST_REPLY_LOST:
+        refused(done, "cannot be resumed", f"claude {world.pin.version} keeps nothing of a session")
+        assert len(world.requests()) == asked
+        return
+    assert done.status == 0, done.err
+    world.carried("MK1", "MK2")
+    assert sessions(world) == {world.session()}
+
+
+def nothing_starts_beside(world: World, engine: psutil.Process) -> None:
+    """Neither while the engine's first process lives, nor while the one that it launched goes on without it."""
+    asked = len(world.requests())
+    done = world.agent("resume", "--json", "--message=MK3 and go on")
+    refused(done, "still running", f"is process {engine.pid}, though its git-agent was killed")
+    assert json.loads(done.out)["error"]["code"] == "run_live"
+    if any(os.getsid(child.pid) == engine.pid for child in engine.children()):
+        engine.kill()
+        refused(world.agent("resume", "--message=MK3 and go on"), "still running")
+    assert world.facts()["state"] == "running"
+    assert len(world.requests()) == asked
+    end_all(world.home)
+    until(lambda: not alive(world.home), "all has ended")
