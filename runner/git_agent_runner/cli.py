@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -27,6 +28,8 @@ COMMANDS = {
 }
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 ERROR_SCHEMA = 1
+# What a write to standard output may fail with; all other files are written with errors of our own.
+_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class Commands(click.Group):
@@ -82,12 +85,14 @@ def run(arguments: list[str]) -> int:
     elif arguments[0] == "help":
         arguments = [*arguments[1:], "-h"]
     try:
-        status = git_agent.main(arguments, prog_name="git agent", standalone_mode=False)
+        # Not `git_agent.main`: that takes a reader that went away for an ordinary failure.
+        with git_agent.make_context("git agent", arguments) as ctx:
+            status: int = git_agent.invoke(ctx)
+    except click.exceptions.Exit as done:  # after -h and --version
+        return done.exit_code
     except click.UsageError as error:
         raise usage(error) from None
-    except click.exceptions.Abort:
-        return INTERRUPTED
-    return status if isinstance(status, int) else 0
+    return status
 
 
 def usage(error: click.UsageError) -> UsageError:
@@ -168,9 +173,9 @@ def _bounded(arguments: Sequence[str]) -> int:
         return complain(error, arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001  the one boundary: whatever is left is a bug, and says so
-        if isinstance(error, OSError):
-            sys.stdout.flush()  # raises again, for `main`, when it was standard output that failed
+    except Exception as error:  # the one boundary: whatever is left is a bug, and says so
+        if isinstance(error, OSError) and error.errno in _OUTPUT and error.filename is None:
+            raise
         return report_bug(error, arguments)
 
 

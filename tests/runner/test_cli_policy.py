@@ -67,6 +67,11 @@ def forget_version(cli: Cli) -> None:
     shutil.rmtree(cli.home / ".cache/git-agent")
 
 
+def forget_version_beside_another(cli: Cli) -> None:
+    forget_version(cli)
+    another(cli)
+
+
 SITUATIONS = {
     "present": Situation(),
     "no run": Situation(run=False),
@@ -76,9 +81,7 @@ SITUATIONS = {
     "begins anew in silence": Situation().then(FAKE_UNKNOWN="new"),
     "version too old": Situation().then(forget_version, FAKE_VERSION="0.35.0"),
     "version bad": Situation("iflow").then(forget_version, FAKE_VERSION="0.5.18"),
-    "version bad, another is newer": Situation("iflow").then(
-        lambda cli: (forget_version(cli), another(cli)), FAKE_VERSION="0.5.18"
-    ),
+    "version bad, another is newer": Situation("iflow").then(forget_version_beside_another, FAKE_VERSION="0.5.18"),
     "no binary": Situation().then(no_binary),
     "probe fails": Situation().then(broken_binary),
     "rate limit": Situation(begun={"FAKE_ID": LIMITED_ID}).then(FAKE_OUT=str(LIMITED), FAKE_EXIT="1"),
@@ -168,7 +171,7 @@ def test_table(here: Cli, situation: str, capfd: pytest.CaptureFixture[str], mon
     case = SITUATIONS[situation]
     here.repo.git("config", "agent.engine", case.engine)
     if case.run:
-        here.begin(case.engine, **case.begun)
+        here.begin(case.engine, cwd=None, **case.begun)
     if case.change:
         case.change(here)
     kept = str(here.repo.path / ".git"), str(here.home)

@@ -17,7 +17,7 @@ ENGINES = ["codex", "claude", "gemini", "opencode", "iflow"]
 
 def asked(cli: Cli) -> str:
     """The session that the last stand-in was asked to resume."""
-    argv = cli.calls()[-1]["argv"]
+    argv: list[str] = cli.calls()[-1]["argv"]
     names = [word for word in argv if word in ("resume", "--resume", "-r")]
     return argv[argv.index(names[0]) + 1] if names else next(w.split("=")[1] for w in argv if "=" in w)
 

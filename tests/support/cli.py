@@ -51,7 +51,8 @@ class Cli(NamedTuple):
     def environ(self, **changes: str) -> dict[str, str]:
         path = os.pathsep.join([str(STAND_INS), str(Path(sys.executable).parent), os.environ["PATH"]])
         own = {"PATH": path, "PYTHONPATH": os.pathsep.join(SOURCES), "FAKE_LOG": str(self.home / "fake.log")}
-        return {**os.environ, **own, **changes}
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        return {**inherited, **own, **changes}
 
     def start(self, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
         """The command, running; its streams are pipes."""
@@ -85,7 +86,7 @@ class Cli(NamedTuple):
 
     def begin(self, engine: str = "codex", *words: str, cwd: Path | None = None, **environ: str) -> Record:
         """A run of this branch that has ended; its record."""
-        started = self.run("start", "-e", engine, "--json", "begin", *words, cwd=cwd, **environ)
+        started = self.run("start", "-e", engine, "--json", "begin", *words, stdin=None, cwd=cwd, **environ)
         return self.record(started.json["handle"])
 
     @property

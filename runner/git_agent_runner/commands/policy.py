@@ -78,13 +78,14 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
             code="not_a_terminal",
             hints=("give a message to run without one",),
         )
-    if plan.kind == "start":
-        _let_notes_follow(ctx)
     for note in plan.notes:
         say(note)
     if wish.verbose and plan.kind == "resume":
         say(f"resuming session {plan.session}")
-    return run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
+    done = run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
+    if plan.kind == "start":
+        _let_notes_follow(ctx)
+    return done
 
 
 def told(ctx: Context, done: Finished, wish: Wish, mode: Mode) -> int:
