@@ -64,8 +64,8 @@ def _live(ctx: Context, record: Record) -> UserError:
 
 
 def session_value(record: Record, engine: Engine, override: str | None) -> str:
-    value = override or record.session.value
-    if not value:
+    value = record.session.value or None if override is None else override
+    if value is None:
         raise UserError(
             f"run {record.handle} has no session id: {engine.name} printed none, and its store names none",
             code="session_unknown",

@@ -303,10 +303,11 @@ def test_fallback_by_configuration(cli: Cli) -> None:
     assert cli.attempt(2).kind == "fresh"
 
 
-def test_a_mistyped_session_is_no_reason_to_begin_anew(cli: Cli) -> None:
+@pytest.mark.parametrize("session", ["abc", ""])
+def test_a_mistyped_session_is_no_reason_to_begin_anew(cli: Cli, session: str) -> None:
     cli.begin()
-    done = cli.run("resume", "--session", "abc", "--fallback", "fresh", "x")
-    assert (done.status, done.lines[0]) == (128, "fatal: 'abc' is not a session id of codex")
+    done = cli.run("resume", "--session", session, "--fallback", "fresh", "x")
+    assert (done.status, done.lines[0]) == (128, f"fatal: '{session}' is not a session id of codex")
 
 
 def test_the_picker_needs_a_terminal(cli: Cli) -> None:

@@ -27,7 +27,9 @@ def asked(kind: str = "resume", **changes: object) -> Asked:
             asked(), "completed", "new", ("completed", "as_new", "old", None), id="other id: as new, old kept"
         ),
         pytest.param(asked(forks=True), "completed", "new", ("completed", "forked", "new", "old"), id="known to fork"),
-        pytest.param(asked("continue", adopts=True), "completed", "p", ("completed", "unverified", "p", "old"), id="picked"),
+        pytest.param(
+            asked("continue", adopts=True), "completed", "p", ("completed", "unverified", "p", "old"), id="picked"
+        ),
         pytest.param(asked(), "completed", None, ("no_output", "unverified", "old", None), id="success without an id"),
         pytest.param(
             asked(), "no_output", None, ("no_output", "unverified", "old", None), id="exit 0, nothing printed"

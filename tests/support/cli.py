@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,6 +125,15 @@ class Cli(NamedTuple):
 def _only(handles: list[str]) -> str:
     (handle,) = handles
     return handle
+
+
+def wait_for(path: Path) -> str:
+    """What the file holds, once it holds something."""
+    deadline = time.monotonic() + PATIENCE
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.02)
+    return path.read_text()
 
 
 def ask(*words: str) -> int:

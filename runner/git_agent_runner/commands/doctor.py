@@ -36,9 +36,10 @@ class Finding(NamedTuple):
 def command(repair: bool, as_json: bool) -> int:
     """Look at records, runs, notes, pointers, settings and engines. The exit status is 1 when something is wrong."""
     ctx = context.load()
-    findings = list(examine(ctx))
-    mended = [finding for finding in findings if repair and finding.run_id and _repair(ctx, finding)]
-    left = [finding for finding in findings if finding not in mended]
+    left = list(examine(ctx))
+    mended = [finding for finding in left if repair and finding.run_id and _repair(ctx, finding)]
+    if mended:
+        left = list(examine(ctx))  # a pointer to a record that was missing is none to nowhere any more
     if as_json:
         print_json(
             {

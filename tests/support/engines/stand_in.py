@@ -6,8 +6,9 @@ newest recorded version of that engine does, keeps the session in the engine's o
 $FAKE_EXIT. $FAKE_ID is the session it reports ("none": none at all), else the one that its arguments ask for, else one
 of its own ("new": a fresh one). $FAKE_UNKNOWN says what it does when asked to resume: "new" starts another
 conversation in silence, "fail" says that there is no such session. $FAKE_CMD runs in a shell after the session was
-printed; $FAKE_OUT is a file printed instead of the transcript. `--version` prints $FAKE_VERSION, `--help` $FAKE_HELP.
-`env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a line and says goodbye.
+printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the transcript. `--version` prints
+$FAKE_VERSION, `--help` $FAKE_HELP. `env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a
+line and says goodbye.
 """
 
 from __future__ import annotations
@@ -100,10 +101,10 @@ def main() -> int:
         return terminal(engine, session)
     first, *rest = transcript(engine, argv, session)
     print(*first, sep="\n", flush=True)
-    if command := os.environ.get("FAKE_CMD"):
-        subprocess.run(["sh", "-c", command], check=False, stdout=sys.stderr)
+    shell("FAKE_CMD")
     for lines in rest:
         print(*lines, sep="\n", flush=True)
+    shell("FAKE_END")
     return int(os.environ.get("FAKE_EXIT", "0"))
 
 
@@ -117,6 +118,11 @@ def log(engine: str, argv: list[str]) -> str | None:
         with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(json.dumps(line, sort_keys=True) + "\n")
     return text
+
+
+def shell(name: str) -> None:
+    if command := os.environ.get(name):
+        subprocess.run(["sh", "-c", command], check=False, stdout=sys.stderr)
 
 
 def session_of(engine: str, wanted: str | None, unknown: str | None) -> str:

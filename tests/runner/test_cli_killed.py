@@ -1,0 +1,227 @@
+"""git-agent or its engine ended from outside: what is recorded, what the next commands say, how it goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.cli import Cli, wait_for
+
+
+class Running:
+    """A `start` whose stand-in has printed its session and works until it is ended."""
+
+    def __init__(self, cli: Cli, *words: str, work: str = "exec sleep 60", when: str = "FAKE_CMD") -> None:
+        ready = cli.home / "ready"
+        ready.unlink(missing_ok=True)
+        self.process = cli.start(*words, cwd=None, **{when: f"echo $$ > '{ready}'; {work}"})
+        self.tool = int(wait_for(ready))
+        record = cli.record()
+        wait_for(Path(cli.layout.attempt(record.run_id, record.attempts), "stdout"))
+        while cli.record().session.value is None:
+            time.sleep(0.02)
+
+    @property
+    def engine(self) -> int:
+        return os.getsid(self.tool)
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+    def ended(self) -> bool:
+        return not psutil.pid_exists(self.tool) or psutil.Process(self.tool).status() == psutil.STATUS_ZOMBIE
+
+    def kill_all(self) -> None:
+        """As a power cut would: nobody has the time to write anything."""
+        engine = self.engine
+        self.process.kill()
+        os.killpg(engine, signal.SIGKILL)
+        self.process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, 143, id="TERM"),
+        pytest.param(signal.SIGHUP, 129, id="HUP"),
+    ],
+)
+def test_asked_to_end(cli: Cli, number: int, status: int) -> None:
+    run = Running(cli, "start", "-e", "codex", "x")
+    assert (run.end(number), run.ended()) == (status, True)
+    record, attempt = cli.record(), cli.attempt()
+    assert (record.status, attempt.status, attempt.error) == ("interrupted", "interrupted", None)
+    assert (record.session.value is None, attempt.survivors) == (False, ())
+    assert (cli.noted(), cli.pointers()) == ([record.handle], {"main": record.handle})
+    cli.ok("resume", "go on")
+    assert cli.attempt(2).resumed == "yes"
+
+
+def test_twice_means_now(cli: Cli) -> None:
+    """The first Ctrl-C goes to the engine, which takes no notice; the second does not wait for it."""
+    run = Running(cli, "start", "-e", "codex", "x", work="trap '' INT TERM; sleep 60 & wait; sleep 60")
+    os.kill(run.engine, signal.SIGSTOP)  # nor does the engine itself
+    run.process.send_signal(signal.SIGINT)
+    run.process.send_signal(signal.SIGINT)
+    run.process.send_signal(signal.SIGINT)
+    run.process.communicate(timeout=60)
+    assert (run.process.returncode, run.ended(), cli.record().status) == (130, True, "interrupted")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_work_that_was_done_is_done(cli: Cli, number: int) -> None:
+    """The engine has finished its turn, and lingers."""
+    run = Running(cli, "start", "-e", "claude", "x", when="FAKE_END")
+    assert (run.end(number), cli.record().status) == (0, "completed")
+
+
+def settled(cli: Cli) -> None:
+    """Every reading command says what happened, none of them writes it, and the next resume does."""
+    record = cli.record()
+    assert (record.status, record.session.value is None, cli.attempt().ended_at) == (None, False, None)
+    assert cli.pointers() == {"main": record.handle}
+    before = cli.state()
+    assert "status    interrupted (git-agent was killed)" in cli.ok("status").out
+    assert "attempt 1  start, interrupted (git-agent was killed)" in cli.ok("show").out
+    assert "  interrupted  " in cli.ok("list").out
+    done = cli.run("doctor")
+    assert (done.status, done.out.splitlines()) == (
+        1,
+        [
+            f"problem: git-agent was killed during attempt 1 of run {record.handle}",
+            f'   mend: go on: git agent resume {record.handle} "<message>"',
+        ],
+    )
+    assert cli.state() - before <= {"cache", "cache/list"}
+
+
+def test_killed_with_its_engine(cli: Cli) -> None:
+    Running(cli, "start", "-e", "codex", "x").kill_all()
+    cli.repo.git("config", "notes.rewriteRef", "refs/notes/agent")
+    settled(cli)
+    begun = cli.record()
+    done = cli.ok("resume", "go on")
+    said = f"git-agent: git-agent was killed during attempt 1 of run {begun.handle}: interrupted"
+    first, second = cli.attempt(1), cli.attempt(2)
+    assert (done.lines, first.status, first.session) == ([said], "interrupted", begun.session)
+    assert (second.resumed, cli.record().status, cli.noted()) == ("yes", "completed", [begun.handle])
+    assert cli.run("doctor").out == "nothing is wrong\n"
+
+
+def test_killed_after_the_engine_was_done(cli: Cli) -> None:
+    run = Running(cli, "start", "-e", "claude", "x", when="FAKE_END")
+    kept = Path(cli.layout.attempt(cli.record().run_id, 1), "stdout")
+    while '"type":"result"' not in kept.read_text():
+        time.sleep(0.02)
+    run.kill_all()
+    assert "interrupted" in cli.ok("list").out
+    cli.ok("resume", "go on")
+    assert cli.attempt(1).status == "completed"
+
+
+def test_killed_while_resuming(cli: Cli) -> None:
+    begun = cli.begin("codex")
+    Running(cli, "resume", "go on").kill_all()
+    cli.ok("resume", "again")
+    assert [cli.attempt(number).status for number in (1, 2, 3)] == ["completed", "interrupted", "completed"]
+    assert cli.record().session == begun.session
+
+
+@pytest.mark.parametrize("engine", ["claude", "opencode"])
+def test_killed_before_the_engine_said_its_session(cli: Cli, engine: str) -> None:
+    """claude's id is ours, but claude never began; opencode's would be in its store."""
+    program, ready = cli.home / engine, cli.home / "ready"
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo 2.1.332 && exit\necho $$ > '{ready}'; sleep 60\n")
+    program.chmod(0o755)
+    cli.repo.git("config", f"agent.{engine}.binary", str(program))
+    process = cli.start("start", "-e", engine, "x")
+    pid = int(wait_for(ready))
+    process.kill()
+    process.communicate()
+    os.killpg(pid, signal.SIGKILL)
+    done = cli.run("resume", "go on")
+    record = cli.record()
+    assert (done.status, record.status, record.session.value) == (128, "interrupted", None)
+    assert done.lines[1].startswith(f"fatal: run {record.handle} has no session id")
+
+
+def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:
+    run = Running(cli, "start", "-e", "codex", "x")
+    engine = run.engine
+    run.process.kill()
+    run.process.communicate()
+    handle = cli.record().handle
+    done = cli.run("resume", "go on")
+    hint = f"kill -INT -- -{engine}"
+    assert (done.status, done.lines) == (
+        128,
+        [
+            f"fatal: run {handle} is still running: codex is process {engine}, though its git-agent was killed",
+            f"hint: wait for it, or end it: {hint}",
+        ],
+    )
+    assert "status    running" in cli.ok("status").out
+    assert cli.run("doctor").out.count("killed") == 0
+    subprocess.run(("bash", "-c", hint), check=True)
+    psutil.wait_procs([psutil.Process(engine)] if psutil.pid_exists(engine) else [], timeout=10)
+    cli.ok("resume", "go on")
+    assert [cli.attempt(number).status for number in (1, 2)] == ["interrupted", "completed"]
+
+
+def test_a_run_that_is_running(cli: Cli) -> None:
+    """A second git-agent keeps its hands off it."""
+    run = Running(cli, "start", "-e", "codex", "x")
+    handle = cli.record().handle
+    for words in (["resume", "y"], ["resume", "--fallback", "fresh", "y"], ["start", "--resume", "y"]):
+        done = cli.run(*words)
+        message = f"fatal: run {handle} is still running: codex is process {run.engine}"
+        assert (done.status, done.lines[0]) == (128, message)
+    assert "  running  " in cli.ok("list").out
+    cli.repo.git("config", "agent.stallAfter", "0.01")
+    assert "status    running, stalled: nothing printed for " in cli.ok("status").out
+    run.end(signal.SIGTERM)
+    assert cli.record().attempts == 1
+
+
+def test_a_run_directory_without_an_attempt(cli: Cli) -> None:
+    """Killed between two system calls; doctor names it and says what to do."""
+    path = Path(cli.layout.run("20261127T101502Z-codex-7f3a9c21"))
+    path.mkdir(parents=True)
+    done = cli.run("doctor", "--repair")
+    assert (done.status, done.out.splitlines()[1]) == (1, f"   mend: rm -r {path}")
+
+
+def test_an_attempt_that_the_record_does_not_know(cli: Cli) -> None:
+    """Killed after the attempt's directory was made, before the record was written."""
+    begun = cli.begin()
+    Path(cli.layout.attempt(begun.run_id, 2)).mkdir()
+    cli.ok("resume", "go on")
+    assert (cli.record().attempts, cli.attempt(3).resumed) == (3, "yes")
+
+
+def remove_record(cli: Cli) -> None:
+    Path(cli.layout.index_file(cli.record().handle)).unlink()
+
+
+def tear_record(cli: Cli) -> None:
+    Path(cli.layout.index_file(cli.record().handle)).write_text("handle: [")
+
+
+@pytest.mark.parametrize("harm", [remove_record, tear_record])
+def test_a_record_is_rebuilt(cli: Cli, harm: Callable[[Cli], None]) -> None:
+    begun = cli.begin("claude", "--", "--model", "m")
+    harm(cli)
+    assert cli.run("resume", "x").status == 128
+    assert cli.ok("doctor", "--repair").out.endswith("nothing else is wrong\n")
+    assert cli.record()._replace(updated_at="") == begun._replace(updated_at="")
+    cli.ok("resume", "x")
