@@ -35,7 +35,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def prefix(wheel: Path, tmp_path: Path) -> Path:
-    words = ("install", "--quiet", "--no-deps", "--no-index", "--prefix", str(tmp_path / "prefix"), str(wheel))
+    words = (
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--ignore-installed",
+        "--prefix",
+        str(tmp_path / "prefix"),
+        str(wheel),
+    )
     run(sys.executable, "-m", "pip", *words, cwd=tmp_path)
     return tmp_path / "prefix"
 
