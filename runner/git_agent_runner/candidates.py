@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from git_agent_runner import refs
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search
 from git_agent_runner.store import notes
-from git_agent_runner.store.cache import Row
+
+if TYPE_CHECKING:
+    from git_agent_runner.store.cache import Row
 
 FIRST_COMMITS = 1000  # the nearest note is nearly always among these; only then are all asked for
 NAMED = 3  # runs that a hint names

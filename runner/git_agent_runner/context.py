@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import settings as reading
-from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import discover
 from git_agent_runner.model import Repository, Settings
-from git_agent_runner.probe import Probe, probe, user_cache_dir
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
+
+if TYPE_CHECKING:
+    from git_agent_runner.engines.spec import Engine
+    from git_agent_runner.probe import Probe
 
 
 class Context(NamedTuple):
@@ -49,6 +51,8 @@ def _here() -> str:
 
 def find_program(ctx: Context, engine: Engine) -> Probe:
     """The engine's program and version, by the person's settings. Raises UserError as `probe` does."""
+    from git_agent_runner.probe import probe, user_cache_dir  # a list needs no engine
+
     setting = ctx.settings.binaries.get(engine.name)
     return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
 

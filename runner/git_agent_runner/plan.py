@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.context import Context, find_program, timestamp
@@ -23,8 +23,10 @@ from git_agent_runner.preflight import (
     session_value,
 )
 from git_agent_runner.refs import busy_branch, worktrees
-from git_agent_runner.verdict import Kind
 from git_agent_runner.worktrees import Place, place
+
+if TYPE_CHECKING:
+    from git_agent_runner.verdict import Kind
 
 UNKNOWN = Located("unknown")
 
