@@ -9,8 +9,14 @@ from pathlib import Path
 import click
 import pytest
 
+from git_agent_runner import cli, errors
 from git_agent_runner.cli import COMMANDS, git_agent
+from git_agent_runner.engines import MODULES
+from git_agent_runner.engines import load as load_engine
+from git_agent_runner.engines.spec import Version
+from git_agent_runner.errors import UserError
 from git_agent_runner.model import Settings
+from git_agent_runner.preflight import check_version
 from git_agent_runner.settings import load
 from support import docs
 from support.gitrepo import GitRepo
@@ -75,6 +81,14 @@ def test_every_command_named_in_the_text_exists_with_its_options(page: Path) -> 
 
 
 @pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
+def test_every_path_named_in_the_text_exists(page: Path) -> None:
+    """Paths from the root of the tree: `tests/runner/test_git.py`, `.ci/run`."""
+    for code in docs.inline_code(page.read_text()):
+        if re.fullmatch(r"(runner|extractors|hooks|fixtures|tests|docs|benchmarks|\.ci)/[\w./-]+", code):
+            assert (docs.ROOT / code).exists(), code
+
+
+@pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     for link in docs.links(page.read_text()):
         if "://" not in link and not link.startswith("#"):
@@ -116,16 +130,30 @@ def test_the_readme_lists_every_setting(repo: GitRepo) -> None:
     assert sorted(changed) == sorted(Settings._fields)
 
 
-def test_the_readme_lists_every_engine() -> None:
-    from git_agent_runner.engines import MODULES
+def engine_rows() -> list[tuple[str, Version]]:
+    """(engine, the first version that can resume by id) of the README's table."""
+    cells = docs.rows(docs.section(README, "Engines"))
+    return [(re.sub(r"\[(\w+)\].*", r"\1", row[0]), tuple(map(int, row[1].split(".")))) for row in cells]
 
-    named = [re.sub(r"\[(\w+)\].*", r"\1", row[0]) for row in docs.rows(docs.section(README, "Engines"))]
-    assert named == list(MODULES)
+
+def test_the_readme_lists_every_engine() -> None:
+    assert [name for name, _ in engine_rows()] == list(MODULES)
+
+
+@pytest.mark.parametrize(("name", "first"), engine_rows())
+def test_the_readme_names_the_first_version_that_resumes(name: str, first: Version) -> None:
+    check_version(load_engine(name), first)
+    with pytest.raises(UserError):
+        check_version(load_engine(name), before(first))
+
+
+def before(version: Version) -> Version:
+    """A version just below: 1.0 comes after 0.999."""
+    *head, last = version
+    return (*head, last - 1) if last else (*before(tuple(head)), 999)
 
 
 def test_the_readme_names_the_exit_statuses() -> None:
-    from git_agent_runner import cli, errors
-
     cells = docs.rows(docs.section(README, "Exit status"))
     named = {int(number) for row in cells for number in re.findall(r"\d+", row[0])}
     ours = {errors.FATAL, errors.USAGE, errors.INTERRUPTED, errors.BUG, cli.BROKEN_PIPE}

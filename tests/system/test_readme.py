@@ -10,7 +10,7 @@ from ptyprocess import PtyProcess
 
 from git_agent_fixtures.engines import pinned
 from support import docs
-from system.support import World
+from system.support import World, succeeded
 
 README = (docs.ROOT / "README.md").read_text()
 PIN = pinned("claude")
@@ -45,6 +45,24 @@ def test_the_readme_shows_what_happens(world: World) -> None:
 
 def test_the_readme_names_the_engine_of_its_session() -> None:
     assert f"printed by {PIN.engine} {PIN.version}" in README
+
+
+@pytest.mark.parametrize("pin", [PIN], ids=str, scope="session")
+def test_the_hook_in_the_readme_resumes_before_a_push(world: World) -> None:
+    """Without a session it stops the push; with one the agent is asked, and the refs on its stdin stay the hook's."""
+    (hook,) = (body for body in docs.blocks(README, "sh") if body.startswith("#!/bin/sh"))
+    file = world.repo / ".git/hooks/pre-push"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(hook)
+    file.chmod(0o755)
+    world.git("init", "-q", "--bare", str(world.home.root / "there.git"))
+    push = ("git", "push", "-q", str(world.home.root / "there.git"), "HEAD")
+    refused = world.run(*push)
+    assert refused.status != 0
+    assert "fatal: Session resumption failed: no run found for branch 'feature/retry'" in refused.err
+    world.start("add a retry")
+    assert succeeded(world.run(*push)).err.count("attempt 2") == 1
+    assert [text.head for text in world.requests()[-1].users] == ["add a retry", "run the tests; fix nothing"]
 
 
 def begin(world: World) -> None:
