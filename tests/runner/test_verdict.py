@@ -62,6 +62,26 @@ def asked(kind: str = "resume", **changes: object) -> Asked:
             id="start, no id",
         ),
         pytest.param(asked("fresh", session=None), "completed", "n", ("completed", None, "n", "old"), id="fresh start"),
+        pytest.param(
+            asked("fresh", session=None), "failed", None, ("failed", None, "old", None), id="fresh, but never began"
+        ),
+        pytest.param(
+            asked(session="given"), "completed", "given", ("completed", "yes", "given", "old"), id="another one, given"
+        ),
+        pytest.param(
+            asked(session="given", known=NO_SESSION),
+            "completed",
+            "given",
+            ("completed", "yes", "given", None),
+            id="one given where none was known",
+        ),
+        pytest.param(
+            asked(session="given"),
+            "session_missing",
+            "given",
+            ("session_missing", None, "old", None),
+            id="one given that is gone",
+        ),
     ],
 )
 def test_judge(ask: Asked, status: Status, printed: str | None, want: tuple[object, ...]) -> None:
@@ -74,6 +94,10 @@ def test_judge(ask: Asked, status: Status, printed: str | None, want: tuple[obje
     [
         pytest.param("interrupted", Ended(-15, timed_out=True), "timed_out", id="our time-out"),
         pytest.param("failed", Ended(0, interrupted=True), "interrupted", id="our signal, engine says 0"),
+        pytest.param("failed", Ended(-2, timed_out=True, stalled=True), "stalled", id="our time-out, in silence"),
+        pytest.param("failed", Ended(-2, interrupted=True, stalled=True), "stalled", id="Ctrl-C, in silence"),
+        pytest.param("failed", Ended(1, stalled=True), "failed", id="silent, but ended by itself"),
+        pytest.param("completed", Ended(-2, timed_out=True, stalled=True), "completed", id="silent after the turn"),
         pytest.param("completed", Ended(0, interrupted=True), "completed", id="signal after the end of the turn"),
         pytest.param("rate_limited", Ended(1), "rate_limited", id="the events decide"),
     ],
@@ -94,6 +118,9 @@ def test_status(printed: Status, ended: Ended, want: Status) -> None:
         pytest.param(("interrupted", None), Ended(0, interrupted=True), False, None, 130, id="Ctrl-C"),
         pytest.param(("interrupted", None), Ended(-15, interrupted=True), False, 15, 143, id="we were sent TERM"),
         pytest.param(("failed", None), Ended(None), False, None, 1, id="never spawned"),
+        pytest.param(("completed", "yes"), Ended(-2, interrupted=True), False, 2, 0, id="Ctrl-C after the turn"),
+        pytest.param(("completed", "yes"), Ended(-15, timed_out=True), False, None, 0, id="time-out after the turn"),
+        pytest.param(("completed", "as_new"), Ended(-15, timed_out=True), False, None, 1, id="as new all the same"),
     ],
 )
 def test_exit_status(verdict: tuple[Status, None], ended: Ended, lenient: bool, signal: int | None, want: int) -> None:
