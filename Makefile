@@ -9,8 +9,9 @@ WORKERS ?= 2
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
-	@echo "make test        unit tests and the real engines' newest versions"
+	@echo "make test        unit tests, and real engines against the scripted model server"
 	@echo "make lint        ruff and mypy, as the gate runs them"
+	@echo "make system      the real engines alone"
 	@echo "make system-all  every real engine version; writes docs/system-matrix.md"
 	@echo "make bench       ratios measured in one run"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"

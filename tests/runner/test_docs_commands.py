@@ -95,6 +95,21 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
             assert (page.parent / link.partition("#")[0]).exists(), link
 
 
+@pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
+def test_every_make_target_exists(page: Path) -> None:
+    text = page.read_text()
+    code = "\n".join([*docs.blocks(text, "sh"), *docs.inline_code(text)])
+    (targets,) = re.findall(r"^\.PHONY: (.*)$", (docs.ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^make (?:\w+=\S+ )?([a-z-]+)", code, re.MULTILINE)) <= set(targets.split())
+
+
+def test_the_gate_runs_the_readmes_test_command() -> None:
+    (developing,) = docs.blocks(docs.section(README, "Developing"), "sh")
+    tests = [line.partition("#")[0].strip() for line in developing.splitlines() if "tests" in line]
+    assert tests
+    assert set(tests) <= set((docs.ROOT / ".ci/run").read_text().splitlines())
+
+
 def test_the_readme_lists_the_commands() -> None:
     cells = docs.rows(docs.section(README, "Commands"))
     named = [found[1] for row in cells if (found := re.match(r"`git agent ([a-z]+)", row[0]))]
