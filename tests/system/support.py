@@ -124,6 +124,11 @@ class World(NamedTuple):
         assert tuple(mark for mark in dict.fromkeys(newest.markers) if mark in markers) == markers
         assert markers[-1] in newest.users[-1].head
 
+    def ran_in(self, place: Path) -> None:
+        """Assert that the newest request tells of a TOOLCALL in that directory: the engine's own shell said so."""
+        result, path = self.requests()[-1].tool_results[-1], str(place.resolve())
+        assert path in result or json.dumps(path)[1:-1] in result  # gemini's results are objects, logged as JSON
+
 
 def prepare(world: World, *words: str) -> World:
     """Make the repository of that world: one commit, `BRANCH` checked out, the engine configured.

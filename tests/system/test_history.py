@@ -16,8 +16,6 @@ def test_a_resume_carries_the_history(world: World) -> None:
     assert sessions(world) == {world.session()}
     world.resume("MK2 TOOLCALL address the review")
     world.carried("MK1", "MK2")
-    assert str(world.repo.resolve()) in world.requests()[-1].tool_results[-1]
-    world.resume("MK3 and once more")
-    world.carried("MK1", "MK2", "MK3")
+    world.ran_in(world.repo)
     assert sessions(world) == {world.session()}
     assert world.facts()["engineVersion"] == world.pin.version

@@ -20,10 +20,12 @@ def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:
     handle = world.facts()["handle"]
     world.git("worktree", "add", "-q", "-b", "other", str(other))
 
-    refused(world.agent("resume", "MK2 no run of this branch", cwd=other), "other")
+    asked = len(world.requests())
+    refused(world.agent("resume", "MK2 no run of this branch", cwd=other), "no run found for branch 'other'")
+    assert len(world.requests()) == asked
     succeeded(world.agent("resume", "--branch", BRANCH, "MK3 TOOLCALL", cwd=other))
     world.carried("MK1", "MK3")
-    _ran_in(world, world.repo)
+    world.ran_in(world.repo)
 
     world.git("switch", "-q", "main")
     asked = len(world.requests())
@@ -37,14 +39,14 @@ def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:
     if str(world.pin) in _GOES_ANYWHERE:
         assert f"running in '{moved.resolve()}'" in succeeded(done).err
         world.carried("MK1", "MK3", "MK5")
-        _ran_in(world, moved)
+        world.ran_in(moved)
     else:
         refused(done, f"'{BRANCH}'", f"'{moved.resolve()}'", "'main'")
         assert len(world.requests()) == asked
         _take_the_way_out(world, done.err, moved)
         world.resume("MK5 TOOLCALL")
         world.carried("MK1", "MK3", "MK5")
-        _ran_in(world, world.repo)
+        world.ran_in(world.repo)
     assert len(sessions(world)) == 1
 
 
@@ -59,13 +61,13 @@ def test_a_run_whose_directory_is_gone(world: World, tmp_path: Path) -> None:
     done = world.agent("resume", "MK2 TOOLCALL")
     if str(world.pin) in _GOES_ANYWHERE:
         assert f"running in '{world.repo.resolve()}'" in succeeded(done).err
-        _ran_in(world, world.repo)
+        world.ran_in(world.repo)
     else:
         refused(done, f"'{gone.resolve()}'", "'other'")
         assert len(world.requests()) == asked
         _take_the_way_out(world, done.err, world.repo)
         succeeded(world.agent("resume", "--branch", "other", "MK2 TOOLCALL"))
-        _ran_in(world, gone)
+        world.ran_in(gone)
     world.carried("MK1", "MK2")
     assert len(sessions(world)) == 1
 
@@ -90,14 +92,9 @@ def test_two_worktrees_keep_two_conversations(world: World, tmp_path: Path) -> N
     world.resume("MK3 TOOLCALL here")
     world.carried("MK1", "MK3")
     assert "MK2" not in world.requests()[-1].markers
-    _ran_in(world, world.repo)
+    world.ran_in(world.repo)
     world._replace(repo=second).resume("MK4 TOOLCALL there")
     world.carried("MK2", "MK4")
     assert "MK1" not in world.requests()[-1].markers
-    _ran_in(world, inside)
+    world.ran_in(inside)
     assert sessions(world) == {world.session(), there.session()}
-
-
-def _ran_in(world: World, place: Path) -> None:
-    """The engine's own shell said so."""
-    assert str(place.resolve()) in world.requests()[-1].tool_results[-1]
