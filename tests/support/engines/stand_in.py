@@ -56,7 +56,7 @@ SELECTORS = {
     "opencode": r"--session|-s",
     "iflow": r"--resume|-r",
 }
-NOT_VALUES = re.compile(r"-|$")
+SESSION = re.compile(r"(session-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_\w{26}")
 # What each prints on stderr, and its exit status, for a session that it does not have: codex/0.171.0/
 # 07a-resume-unknown-json, claude/2.1.332/07-resume-unknown-stream, gemini/0.61.0/resume-unknown-id-json,
 # opencode/1.18.33/resume-unknown-json.
@@ -158,7 +158,7 @@ def asked(engine: str, argv: list[str]) -> str | None:
     for place, word in enumerate(argv):
         name, equals, value = word.partition("=")
         if re.fullmatch(SELECTORS[engine], name):
-            values = [value] if equals else [word for word in argv[place + 1 :] if not NOT_VALUES.match(word)]
+            values = [value] if equals else [word for word in argv[place + 1 :] if SESSION.fullmatch(word)]
             return values[0] if values else None
     return None
 
@@ -176,9 +176,9 @@ def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
 
 def terminal(engine: str, session: str) -> int:
     """The terminal form, up to a line that is typed; what it says at the end, as interactive-start was recorded."""
-    print("\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
+    print("\x1b[?2004h\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
     sys.stdin.readline()
-    print("\x1b[?1049l\x1b[?25h", end="")
+    print("\x1b[?1049l\x1b[?25h\x1b[?2004l", end="\r\n")
     print(*GOODBYE[engine].format(session).split("\n"), sep="\r\n", end="\r\n", flush=True)
     return int(os.environ.get("FAKE_EXIT", "0"))
 
