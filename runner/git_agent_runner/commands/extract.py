@@ -31,7 +31,10 @@ def command(engine: str, files: tuple[str, ...], as_json: bool) -> int:
         try:
             found = _read(engine, name)
         except OSError as error:
-            fatal(f"cannot read '{name}': {error.strerror}")
+            reason = f"cannot read '{name}': {error.strerror}"
+            fatal(reason)
+            if as_json:
+                print_json({"file": name, "error": {"code": "unreadable", "message": reason, "hints": []}})
             status = FATAL
             continue
         if as_json:

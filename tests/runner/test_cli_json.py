@@ -1,0 +1,98 @@
+"""docs/json.md names every key that is printed and every code that is raised, and no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import git_agent_runner
+from git_agent_extractors.model import Status
+from support import docs
+from support.cli import Cli
+
+PAGE = (docs.ROOT / "docs/json.md").read_text()
+# What these hold are names of the engine's, not of ours.
+OPEN = {"usage", "events", "unknownEvents", "env"}
+
+
+def documented(heading: str) -> set[str]:
+    return {row[0].strip("`") for row in docs.rows(docs.section(PAGE, heading))}
+
+
+def printed(value: Any, prefix: str = "") -> set[str]:
+    """The keys of an object and of those within it, as `runs.handle`."""
+    if isinstance(value, list):
+        return {key for item in value for key in printed(item, prefix)}
+    if not isinstance(value, dict) or prefix.rstrip(".") in OPEN:
+        return set()
+    return {key for name, item in value.items() for key in ({prefix + name} | printed(item, f"{prefix}{name}."))}
+
+
+@pytest.mark.parametrize("words", [["start", "-e", "codex", "--json", "x"], ["resume", "--json", "x"]])
+def test_start_and_resume(cli: Cli, words: list[str]) -> None:
+    if words[0] == "resume":
+        cli.begin()
+    assert printed(cli.ok(*words).json) == documented("start and resume")
+
+
+@pytest.mark.parametrize("engine", ["codex", "opencode"])
+def test_dry_run(cli: Cli, engine: str) -> None:
+    cli.begin(engine)
+    assert printed(cli.ok("resume", "-n", "--json", "x").json) == documented("resume --dry-run")
+
+
+@pytest.mark.parametrize("command", ["status", "show"])
+def test_status_and_show(cli: Cli, command: str) -> None:
+    cli.begin(FAKE_ID="none")
+    assert printed(cli.ok(command, "--json").json) == documented("status and show")
+
+
+def test_list(cli: Cli) -> None:
+    cli.begin()
+    assert printed(cli.ok("list", "--json").json) == documented("list")
+
+
+def test_engines(cli: Cli) -> None:
+    found = cli.ok("engines", "--json").json
+    assert printed(found) == documented("engines")
+    assert [row["resume"] for row in found["engines"]] == ["yes"] * 5
+
+
+def test_doctor(cli: Cli) -> None:
+    cli.repo.git("config", "branch.main.agentHandle", "7f3a9c21")
+    done = cli.run("doctor", "--json")
+    assert (done.status, printed(done.json)) == (1, documented("doctor"))
+
+
+def test_extract(cli: Cli, tmp_path: Path) -> None:
+    """One object for each file, in order; one that is not there has an error instead."""
+    cli.begin()
+    kept = str(Path(cli.layout.attempt(cli.record().run_id, 1), "stdout"))
+    done = cli.run("extract", "codex", kept, str(tmp_path / "gone"), "-", "--json", stdin=Path(kept).read_bytes())
+    first, gone, last = map(json.loads, done.out.splitlines())
+    assert (done.status, printed(first), printed(last)) == (128, documented("extract"), documented("extract"))
+    assert {**last, "file": kept} == first
+    assert (gone["file"], gone["error"]["code"]) == (str(tmp_path / "gone"), "unreadable")
+
+
+def test_error(cli: Cli) -> None:
+    assert printed(cli.run("status", "--json").json) == documented("error")
+
+
+def test_every_status() -> None:
+    assert documented("Status") == set(get_args(Status))
+
+
+def test_every_code() -> None:
+    sources = "".join(path.read_text() for path in Path(git_agent_runner.__file__).parent.rglob("*.py"))
+    assert documented("Codes") == set(re.findall(r'(?:\bcode(?:: str)?=|\bcode: str = |"code": )"([a-z_]+)"', sources))
+
+
+def test_every_code_of_the_doctor() -> None:
+    source = Path(git_agent_runner.__file__).parent.joinpath("commands/doctor.py").read_text()
+    (row,) = [row for row in docs.rows(docs.section(PAGE, "doctor")) if row[0] == "`problems.code`"]
+    assert set(re.findall("`([a-z_]+)`", row[1])) == set(re.findall(r'Finding\(\s*"([a-z_]+)"', source))
