@@ -13,6 +13,7 @@ from git_agent_runner.store.index import Index
 from support.cli import Cli
 
 ESCAPES = "\x1b[2J\x07\u009b31m\u202e"
+SHOWN = "^[[2J^G\\x9b31m\\u202e"
 
 
 @pytest.mark.parametrize("key", ["agent.engine", "agent.codex.binary", "agent.codex.args", "agent.fallback"])
@@ -55,8 +56,8 @@ def test_a_record_full_of_escapes(cli: Cli) -> None:
         done = cli.run(*words)
         printed += done.out + done.err
     done = cli.run("resume", begun.handle, "x")
-    assert (done.status, done.lines[0]) == (128, "fatal: 'x^[[2J^G\\x9b31m\\u202e' is not a session id of codex")
-    assert printed.count("^[[2J^G\\x9b31m\\u202e") >= 5
+    assert (done.status, done.lines[0]) == (128, f"fatal: 'x{SHOWN}' is not a session id of codex")
+    assert printed.count(SHOWN) >= 5
     assert not set("\x1b\x07\u009b\u202e") & set(printed + done.err)
 
 
@@ -89,11 +90,13 @@ def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
     )
     clone.repo.git(*fetch.split()[1:])
     done = clone.run("resume", "x")
-    assert (done.status, done.lines[0]) == (
-        128,
-        f"fatal: run {begun.handle} is known here only by its note: codex ran it on host '{begun.host}'",
-    )
+    said = f"fatal: run {begun.handle} is known here only by its note: codex ran it on host '{begun.host}'"
+    assert (done.status, done.lines[0]) == (128, said)
     assert len(cli.calls()) == 1
+    hostile = clone.repo.git("notes", "--ref=agent", "show", "HEAD").replace(f'"{begun.host}"', json.dumps(ESCAPES))
+    clone.repo.git("notes", "--ref=agent", "add", "-f", "-F", "-", "HEAD", stdin=hostile)
+    done = clone.run("resume", "x")
+    assert (done.status, done.lines[0]) == (128, said.replace(f"'{begun.host}'", f"'{SHOWN}'"))
 
 
 def test_secrets_do_not_leave_in_notes(cli: Cli) -> None:

@@ -52,7 +52,9 @@ class Cli(NamedTuple):
     def environ(self, **changes: str) -> dict[str, str]:
         path = os.pathsep.join([str(STAND_INS), str(Path(sys.executable).parent), os.environ["PATH"]])
         own = {"PATH": path, "PYTHONPATH": os.pathsep.join(SOURCES), "FAKE_LOG": str(self.home / "fake.log")}
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        # As people run it: with buffers, and with compiled modules kept.
+        odd = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+        inherited = {name: value for name, value in os.environ.items() if name not in odd}
         return {**inherited, **own, **changes}
 
     def start(self, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
