@@ -118,6 +118,7 @@ def _commits(git: _Git, size: Size) -> list[str]:
         stream.append(f"M 644 inline file-{mark % 50}.txt\ndata {len(str(mark))}\n{mark}\n\n")
     git("fast-import", "--quiet", stdin=(*stream, "done\n"))
     git("reset", "-q", "--hard", "main")
+    git("gc", "-q")  # as git itself does from time to time: branches packed, a commit graph
     return git("rev-list", "--all").split()
 
 
