@@ -57,9 +57,9 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
         if plan.kind == "start":
             attempts.new_run(ctx.layout, record.run_id)
         attempts.begin(ctx.layout, attempt)
-        _save_begun(ctx, plan, record)
         live = _Live(ctx, plan, record, attempt, view)
         try:
+            _save_begun(ctx, plan, record)
             outcome = _supervise(ctx, plan, live, timeout)
         except UserError as error:
             settle_unstarted(ctx, plan.record, live.record, live.attempt, error)

@@ -18,6 +18,7 @@ from git_agent_runner.preflight import (
     in_place,
     locate,
     merged_args,
+    other_form,
     refuse_live,
     refuse_strays,
     session_value,
@@ -144,7 +145,7 @@ def plan_resume(
         session_cwd=located.cwd or record.cwd or where.cwd,
         interactive=interactive,
     )
-    compiled = engine.resume if by_id else _form(engine, picker=picker)
+    compiled = engine.resume if by_id else other_form(engine, picker=picker)
     return Plan(
         record=_begun(record, launch),
         engine=engine,
@@ -190,9 +191,7 @@ def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     place = _place(ctx, existing, cwd, lambda _same: True)
     if place.cwd == existing.cwd:
         return existing
-    trees = [ctx.repo.top, *(tree.path for tree in worktrees(ctx.repo))]
-    worktree = next((top for top in trees if _inside(place.cwd, top)), existing.worktree)
-    return existing._replace(cwd=place.cwd, worktree=worktree)
+    return existing._replace(cwd=place.cwd, worktree=_tree(ctx, place.cwd) or existing.worktree)
 
 
 def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
@@ -202,13 +201,18 @@ def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
     if not os.path.isdir(cwd):
         raise UserError(f"there is no directory '{cwd}'", code="directory_gone", hints=("make it first",))
-    if not _inside(cwd, ctx.repo.top):
+    if cwd != inside and _tree(ctx, cwd) != ctx.repo.top:
         raise UserError(
             f"'{cwd}' is outside this work tree",
             code="directory_outside",
             hints=("a run belongs to the branch of the work tree it runs in; start it from that one",),
         )
     return cwd
+
+
+def _tree(ctx: Context, cwd: str) -> str | None:
+    """The work tree that a directory lies in; one may lie inside of another."""
+    return max((tree.path for tree in worktrees(ctx.repo) if _inside(cwd, tree.path)), key=len, default=None)
 
 
 def _inside(path: str, top: str) -> bool:
@@ -230,15 +234,6 @@ def _elsewhere(engine: Engine, version: Version, launch: Launch) -> str | None:
     if launch.session_cwd is None or os.path.realpath(launch.session_cwd) == os.path.realpath(launch.cwd):
         return None
     return engine.elsewhere_note(version)
-
-
-def _form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:
-    form = engine.picker if picker else engine.continue_
-    if form is None:
-        what = "session picker" if picker else "'continue the newest session'"
-        hint = 'start a new session in the same run: git agent resume --fallback fresh "<message>"'
-        raise UserError(f"{engine.name} has no {what}", code="resume_unsupported", hints=(hint,))
-    return form
 
 
 def _leaves_nothing(engine: Engine, args: tuple[str, ...]) -> tuple[str, ...]:

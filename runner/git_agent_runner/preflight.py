@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import (
@@ -167,6 +169,16 @@ def check_flags(engine: Engine, program: Probe, args: tuple[str, ...], given: tu
         code="flag_rejected",
         hints=(origin, f"or install a version that takes them: {engine.install}"),
     )
+
+
+def other_form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:
+    """The engine's way to a session that is not named. Raises UserError `resume_unsupported` where it has none."""
+    form = engine.picker if picker else engine.continue_
+    if form is None:
+        what = "session picker" if picker else "'continue the newest session'"
+        hint = 'start a new session in the same run: git agent resume --fallback fresh "<message>"'
+        raise UserError(f"{engine.name} has no {what}", code="resume_unsupported", hints=(hint,))
+    return form
 
 
 def fitting(invocation: Invocation) -> Invocation:

@@ -51,8 +51,8 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     Raises UserError when the attempt or the record cannot be written: then nothing that stood before is lost.
     """
     transcript = read_attempt(ctx, attempt, outcome.exit_status)
-    origin: str | None = transcript.source
-    if origin is None and asked.kind in ("start", "fresh"):
+    origin = None
+    if transcript.source is None and asked.kind in ("start", "fresh"):
         begun, origin = _begun(ctx, attempt, outcome)
         asked = asked._replace(session=begun)
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
@@ -64,7 +64,7 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
         status=verdict.status,
         resumed=verdict.resumed,
         session=verdict.session,
-        session_from=origin or ("record" if verdict.session.value else None),
+        session_from=origin or _origin(verdict, transcript),
         reported_session=verdict.reported,
         parent_session=verdict.parent,
         head_after=tip(where, record.branch),
@@ -140,7 +140,7 @@ def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Tra
 
 def work_tree(ctx: Context, cwd: str) -> Repository:
     """The work tree that a run's directory lies in, which need not be the one that the person stands in."""
-    if cwd == ctx.repo.top or cwd.startswith(ctx.repo.top + "/"):
+    if cwd in (ctx.cwd, ctx.repo.top):
         return ctx.repo
     try:
         return discover(cwd, scrubbed(ctx.environ))
@@ -158,6 +158,13 @@ def _dirty(where: Repository) -> bool | None:
         return refs.dirty(where)
     except UserError:
         return None  # the engine has removed the work tree
+
+
+def _origin(verdict: Verdict, transcript: Transcript) -> str | None:
+    """Where the session stood that the run has now: in the output, or in its record already."""
+    if verdict.session.value is None:
+        return None
+    return transcript.source if transcript.session.value == verdict.session.value else "record"
 
 
 def _begun(ctx: Context, attempt: Attempt, outcome: Outcome) -> tuple[str | None, str | None]:

@@ -181,3 +181,28 @@ def test_a_hostile_branch_name(cli: Cli) -> None:
         printed = cli.ok("status").out + cli.ok("list").out
         assert "\u009b" not in printed
     assert not (cli.repo.path / "pwn").exists()
+
+
+def test_a_work_tree_inside_of_another(cli: Cli) -> None:
+    """What is noted and asked is the inner one's; nothing of a run of `main` may work there."""
+    inner = cli.repo.worktree(cli.repo.path / "trees/feature", "feature")
+    done = cli.run("start", "-e", "codex", "x", "--", "-C", "trees/feature")
+    assert (done.status, done.lines[0], cli.calls()) == (
+        128,
+        f"fatal: '{inner.path}' is outside this work tree",
+        [],
+    )
+    begun = Cli(inner, cli.home).begin()
+    cli.ok("resume", begun.handle, "go on", FAKE_CMD="git commit -q --allow-empty -m inner; touch untracked")
+    attempt = cli.attempt(2)
+    assert (attempt.head_after, attempt.dirty, cli.calls()[-1]["cwd"]) == (inner.head(), True, str(inner.path))
+    (inner.path / "untracked").unlink()
+    cli.ok("resume", begun.handle, "go on")
+    assert cli.attempt(3).dirty is False
+
+
+def test_a_directory_of_the_engines_own_flag(cli: Cli) -> None:
+    (cli.repo.path / "sub").mkdir()
+    begun = cli.begin("codex", "--", "-C", "sub")
+    cli.ok("resume", "go on")
+    assert (begun.launch_args, [call["cwd"] for call in cli.calls()]) == ((), [str(cli.repo.path / "sub")] * 2)
