@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
+from git_agent_extractors.haystack import holding
 from git_agent_extractors.hint import LINES, REACH, begins_screen
 from git_agent_extractors.lines import LINE_CAP, is_utf16
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source
@@ -98,12 +100,12 @@ class _File:
         size, window = self._size, self._window
         starts = range(window, size - window, window)
         if self._profile.first:
-            return self._windows([0, *starts, size - window], 1)
+            return self._windows(chain([0], self._holding(starts), [size - window]), 1)
         return (
             self._windows([size - window], -1)
             or self._windows([0], -1)
             or self._opening()
-            or self._windows(reversed(starts), -1)
+            or self._windows(self._holding(starts[::-1]), -1)
             # Needles, but no line that reads: a document spread over lines, which reads only as a whole.
             or (self._scan(0, size) if self._profile.pretty and self._needled else None)
         )
@@ -121,6 +123,9 @@ class _File:
             if value is not None:
                 return value
         return None
+
+    def _holding(self, starts: range) -> Iterator[int]:
+        return holding(self._fd, self._profile.needle, starts, self._window)
 
     def _needles(self, start: int) -> list[int]:
         """Where the needle begins within the window at `start`."""
