@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 
-LINE_CAP = 64 << 20
+# Engines print nothing near it (an image in a tool result: some MB), and a run of 1 GB must be read in 40 MB.
+LINE_CAP = 16 << 20
 
 
 def is_utf16(head: bytes) -> bool:

@@ -194,7 +194,7 @@ def test_line_over_the_cap_is_skipped_and_named(tmp_path: Path) -> None:
         stream.seek(LINE_CAP + (8 << 20))  # a hole: NULs that take no space
         stream.write(b'"}\n' + STARTED.encode())
     transcript = read("codex", {"stdout": path})
-    assert (transcript.session.value, transcript.warnings) == (GOOD, ("stdout line 1: longer than 64 MiB, skipped",))
+    assert (transcript.session.value, transcript.warnings) == (GOOD, ("stdout line 1: longer than 16 MiB, skipped",))
     assert find_session("codex", {"stdout": path})[0].value == GOOD
 
 
