@@ -12,7 +12,7 @@ import repository
 import transcript
 from measure import NO_LIMITS, Case, Limits, Row, Sample, interleaved, process, row
 
-CAPTURE = Limits(ratio=1.5, mib=40)
+LIMITS = {"cat": NO_LIMITS, "capture": Limits(ratio=1.5, mib=40), "git-agent start": Limits(mib=40)}
 
 
 def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
@@ -42,11 +42,7 @@ def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
     ]
     samples = interleaved(cases, rounds)
     yard = ("cat", samples["cat"])
-    limits = {"capture": CAPTURE}
-    return [
-        row(name, found, None if name == "cat" else yard, limits.get(name, NO_LIMITS))
-        for name, found in samples.items()
-    ]
+    return [row(name, samples[name], None if name == "cat" else yard, limits) for name, limits in LIMITS.items()]
 
 
 def _start(folder: Path, output: str) -> Case:

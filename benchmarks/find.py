@@ -41,5 +41,5 @@ def _samples(path: str, rounds: int, session: str | None) -> tuple[list[Sample],
     said = json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout)
     if said["found"] != session:
         raise RuntimeError(f"found the session {said['found']} instead of {session}")
-    finds, reads = ([Sample(seconds, said["peak"]) for seconds in said[name]] for name in ("find", "read"))
+    finds, reads = ([Sample(wall, cpu, said["peak"]) for wall, cpu in said[name]] for name in ("find", "read"))
     return finds, reads

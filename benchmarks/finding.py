@@ -1,6 +1,6 @@
 """Find the session in one transcript, and read it plainly, in turns: `finding.py TRANSCRIPT ROUNDS`.
 
-Prints JSON: `{"found": session or null, "find": [seconds], "read": [seconds], "peak": bytes}`.
+Prints JSON: `{"found": session or null, "find": [[wall, cpu]], "read": [[wall, cpu]], "peak": bytes}`, in seconds.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def read(path: Path) -> None:
     os.close(fd)
 
 
-def timed(act: Callable[[], object]) -> float:
-    began = time.perf_counter()
+def timed(act: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
     act()
-    return time.perf_counter() - began
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def peak() -> int:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 
 class Sample(NamedTuple):
-    """One process, its children included: `wall` seconds, `peak` bytes of memory.
+    """One process, its children included: `wall` and `cpu` seconds, `peak` bytes of memory.
 
     The kernel counts what a child was forked from, so `peak` is never less than this process's own.
     """
 
     wall: float
+    cpu: float
     peak: int
 
 
@@ -30,14 +31,17 @@ class Case(NamedTuple):
 class Row(NamedTuple):
     """One line of the table. Times are milliseconds, `peak` is MiB, None where it has no limit.
 
-    `ratio` is of medians, in units of the yardstick `per`.
+    `ratio` is of the medians of `wall`, in units of the yardstick `per`; `cpu_ratio`, of `cpu`, has no limit: on a busy
+    machine it shows what waiting did to the other one.
     """
 
     what: str
     median: float
     least: float
+    cpu: float
     peak: float | None
     ratio: float | None
+    cpu_ratio: float | None
     per: str = ""
     limits: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
@@ -68,7 +72,7 @@ def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> Sample:
         os.chdir(here)
     if status:
         raise RuntimeError(f"{' '.join(argv)} (in {cwd}) ended with {os.waitstatus_to_exitcode(status)}")
-    return Sample(wall, usage.ru_maxrss * 1024)
+    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, list[Sample]]:
@@ -88,10 +92,10 @@ def row(
     what: str, samples: Sequence[Sample], yard: tuple[str, Sequence[Sample]] | None = None, limits: Limits = NO_LIMITS
 ) -> Row:
     """The figures of one case against its limits; `yard` is the name of the yardstick and its samples."""
-    middle = median(sample.wall for sample in samples) * 1000
+    middle, cpu = _medians(samples)
     peak = max(sample.peak for sample in samples) / 2**20
-    ratio = middle / (median(sample.wall for sample in yard[1]) * 1000) if yard else None
-    per = yard[0] if yard else ""
+    per, (yard_wall, yard_cpu) = (yard[0], _medians(yard[1])) if yard else ("", (0.0, 0.0))
+    ratio = middle / yard_wall if yard else None
     checks = (
         (limits.ratio, ratio, f"{limits.ratio} {per}"),
         (limits.ms, middle, f"{limits.ms} ms"),
@@ -101,9 +105,16 @@ def row(
         what,
         median=middle,
         least=min(sample.wall for sample in samples) * 1000,
+        cpu=cpu,
         peak=None if limits.mib is None else peak,
         ratio=ratio,
+        cpu_ratio=cpu / yard_cpu if yard else None,
         per=per,
         limits=tuple(text for limit, _, text in checks if limit is not None),
         over=tuple(text for limit, value, text in checks if limit is not None and (value or 0.0) > limit),
     )
+
+
+def _medians(samples: Sequence[Sample]) -> tuple[float, float]:
+    """Of wall and of cpu, in milliseconds."""
+    return median(sample.wall for sample in samples) * 1000, median(sample.cpu for sample in samples) * 1000

@@ -23,7 +23,7 @@ BENCHMARKS: dict[str, Callable[[Path, int, bool], list[Row]]] = {
     "capture": capture.measure,
     "find": find.measure,
 }
-HEADER = ("", "median ms", "least ms", "peak MiB", "ratio", "limits", "")
+HEADER = ("", "median ms", "least ms", "cpu ms", "cpu ratio", "peak MiB", "ratio", "limits", "")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,10 +53,12 @@ def _alone(name: str, options: argparse.Namespace) -> int:
 
 
 def cells(row: Row) -> tuple[str, ...]:
+    times = (f"{row.median:.1f}", f"{row.least:.1f}", f"{row.cpu:.1f}")
+    cpu_ratio = "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2f}"
     peak = "" if row.peak is None else f"{row.peak:.0f}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} {row.per}"
     verdict = f"OVER {', '.join(row.over)}" if row.over else "ok" if row.limits else ""
-    return (row.what, f"{row.median:.2f}", f"{row.least:.2f}", peak, ratio, ", ".join(row.limits), verdict)
+    return (row.what, *times, cpu_ratio, peak, ratio, ", ".join(row.limits), verdict)
 
 
 def table(rows: Iterable[tuple[str, ...]]) -> str:
