@@ -252,6 +252,24 @@ def test_metadata_alone_is_no_session(tmp_path: Path, query: StoreQuery) -> None
     assert "only the metadata" in found.detail
 
 
+@pytest.mark.parametrize(
+    ("added", "state"),
+    [
+        # What 0.61.0 writes when the first prompt is answered by a 401.
+        pytest.param([{"$set": {"messages": []}}], "absent", id="taken back"),
+        pytest.param([{"$rewindTo": "no such message"}], "absent", id="rewound to nowhere"),
+        pytest.param([{"$set": {"messages": []}}, {"id": "9", "type": "user", "content": "MK9"}], "present", id="new"),
+        pytest.param([{"$set": {"lastUpdated": "2026-11-28T00:18:00.000Z"}}], "present", id="metadata"),
+    ],
+)
+def test_messages_that_were_taken_back_are_gone(
+    tmp_path: Path, query: StoreQuery, added: list[dict[str, object]], state: str
+) -> None:
+    with (chats(tmp_path) / f"session-2026-11-28T00-18-{ID[:8]}.jsonl").open("a") as file:
+        file.writelines(json.dumps(record) + "\n" for record in added)
+    assert ENGINE.locate(query._replace(session=ID)).state == state
+
+
 def test_a_torn_line_costs_no_session(tmp_path: Path, query: StoreQuery) -> None:
     path = chats(tmp_path) / f"session-2026-11-28T00-18-{ID[:8]}.jsonl"
     path.write_bytes(path.read_bytes()[:-40])

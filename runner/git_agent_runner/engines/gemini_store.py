@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _NAMED_BUCKETS: Version = (0, 25)  # 0.24.5 has none, 0.29.0 has; from here both are looked at
@@ -139,9 +140,13 @@ def _owner(bucket: Path) -> str | None:
 
 
 def _read(path: Path) -> _Chat | None:
-    """None for a file that holds no session of the person's: torn at the top, a sub-agent's, another format."""
+    """None for a file that holds no session of the person's: torn at the top, a sub-agent's, another format.
+
+    A file of which more is there than is read counts as holding a talk.
+    """
     if path.suffix == ".jsonl":
-        return _chat(files.records(path))
+        chat = _chat(files.records(path))
+        return chat and chat._replace(talk=chat.talk or path.stat().st_size > files.HEAD)
     try:
         return _chat(iter([json.loads(path.read_bytes())] if path.is_file() else []))
     except (ValueError, RecursionError):
@@ -149,20 +154,34 @@ def _read(path: Path) -> _Chat | None:
 
 
 def _chat(records: Iterator[Any]) -> _Chat | None:
-    """The head of the file, and its records up to the first that a resume carries on from."""
     head = next(records, None)
     if not isinstance(head, dict) or not isinstance(head.get("sessionId"), str) or head.get("kind") == "subagent":
         return None
     messages = [*_messages(head)]
     first = messages[0].get("timestamp") if messages else None
-    talk = any(_carried(message) for message in messages) or any(
-        _carried(message) for record in records for message in _messages(record)
-    )
     return _Chat(
         head["sessionId"],
         min(filter(None, (files.moment(head.get("startTime")), files.moment(first))), default=None),
-        talk,
+        _talks(chain([head], records)),
     )
+
+
+def _talks(records: Iterable[Any]) -> bool:
+    """Is any message left that a resume carries on from?
+
+    As gemini's `loadConversationRecord` replays a file: 0.61.0 takes a first prompt back when it is answered by a 401,
+    with a list of messages that lacks it.
+    """
+    kept: dict[str, bool] = {}
+    for record in records:
+        if "$rewindTo" in record:
+            names = [*kept]
+            undone = record["$rewindTo"]
+            kept = {name: kept[name] for name in names[: names.index(undone) if undone in kept else 0]}
+        if isinstance(record.get("$set"), dict) and isinstance(record["$set"].get("messages"), list):
+            kept.clear()
+        kept |= {str(message["id"]): _carried(message) for message in _messages(record)}
+    return any(kept.values())
 
 
 def _messages(record: Any) -> Iterator[dict[str, Any]]:
