@@ -48,7 +48,7 @@ def _configured(world: World) -> World:
         pytest.param(_of_a_bare_one, id="worktree of a bare repository"),
     ],
 )
-def test_a_session_goes_on_in(world: World, shape: Shape, tmp_path: Path) -> None:
+def test_a_session_goes_on_in_other_repositories(world: World, shape: Shape, tmp_path: Path) -> None:
     world = shape(world, tmp_path)
     world.start("MK1 begin")
     noted = world.git("notes", "--ref=agent", "show", "HEAD")
