@@ -19,7 +19,7 @@ from git_agent_runner.engines.spec import (
 )
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
-from git_agent_runner.present import pasteable
+from git_agent_runner.present import pasteable, shown
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
 from git_agent_runner.store.locks import Lock, is_locked, try_lock
@@ -78,7 +78,7 @@ def session_value(record: Record, engine: Engine, override: str | None) -> str:
         )
     if not engine.id_pattern.fullmatch(value):
         raise UserError(
-            f"'{value}' is not a session id of {engine.name}",
+            f"'{shown(value)}' is not a session id of {engine.name}",
             code="session_malformed",
             hints=(
                 f"asked for it, {engine.name} might start a new conversation in silence",
