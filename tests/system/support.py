@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import psutil
 
@@ -87,7 +87,7 @@ class World(NamedTuple):
         assert isinstance(value, str)
         return value
 
-    def spawn(self, *words: str) -> subprocess.Popen[str]:
+    def spawn(self, *words: str, stderr: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
         """`git-agent WORDS`, running; it is ended with the world."""
         return subprocess.Popen(
             (str(BIN / "git-agent"), *words),
@@ -95,7 +95,7 @@ class World(NamedTuple):
             env=self.home.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
 
