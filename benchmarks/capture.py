@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import repository
@@ -20,37 +19,38 @@ def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
     size = transcript.Size(4 * transcript.MIB, transcript.MIB) if quick else transcript.Size()
     made = transcript.write(folder / "transcript", size)
     transcript.place(made, "first")
-    kept, errors = folder / "kept", folder / "errors"
-    cat = ("/bin/sh", "-c", 'cat "$0" | cat > "$1"', made.path, str(kept))
-    capture = (sys.executable, str(Path(__file__).with_name("capturing.py")), made.path, str(kept), str(errors))
-    env = {"PATH": os.defpath}
+    kept = folder / "kept"
+    cat = ("/bin/sh", "-c", 'cat "$0" | cat > "$1"/stdout', made.path, str(kept))
+    capture = (sys.executable, str(Path(__file__).with_name("capturing.py")), made.path, str(kept))
+    site = _site(folder / "site", made.path)
+    start = (repository.program(site.env, "git-agent"), "start", "-e", "codex", "write the parser")
+    runs = Path(site.layout.runs_dir)
 
-    def clear() -> None:
-        kept.unlink(missing_ok=True)
-        errors.unlink(missing_ok=True)
-
-    def whole(run: Callable[[], Sample]) -> Sample:
-        sample = run()
-        if kept.stat().st_size != os.stat(made.path).st_size:
-            raise RuntimeError(f"{kept} is not the whole output")
+    def keeping(argv: tuple[str, ...], cwd: str, place: Path) -> Sample:
+        """What was kept is removed at once: the kernel would write it to the disk during the next ones."""
+        place.mkdir(parents=True)
+        sample = process(argv, cwd, site.env)
+        sizes = [found.stat().st_size for found in place.rglob("stdout")]
+        shutil.rmtree(place)
+        if sizes != [os.stat(made.path).st_size]:
+            raise RuntimeError(f"{' '.join(argv)} has not kept the whole output")
         return sample
 
     cases = [
-        Case("cat", lambda: whole(lambda: process(cat, "/", env)), clear),
-        Case("capture", lambda: whole(lambda: process(capture, "/", env)), clear),
-        _start(folder, made.path),
+        Case("cat", lambda: keeping(cat, "/", kept)),
+        Case("capture", lambda: keeping(capture, "/", kept)),
+        Case("git-agent start", lambda: keeping(start, site.trees["feature/codex"], runs)),
     ]
     samples = interleaved(cases, rounds)
     yard = ("cat", samples["cat"])
     return [row(name, samples[name], None if name == "cat" else yard, limits) for name, limits in LIMITS.items()]
 
 
-def _start(folder: Path, output: str) -> Case:
-    """A whole `git-agent start`; what it passes on of the engine's output is thrown away."""
-    site = repository.build(folder / "site", repository.Size(3, 10, 2, 1))
-    engine = folder / "site" / "bin" / "codex"
+def _site(folder: Path, output: str) -> repository.Site:
+    """A small repository, and a codex that prints `output`."""
+    site = repository.build(folder, repository.Size(3, 10, 2, 1))
     version = repository.VERSIONS["codex"]
+    engine = folder / "bin" / "codex"
     engine.write_text(f"#!/bin/sh\n[ \"$1\" != --version ] || exec echo '{version}'\nexec cat '{output}'\n")
-    argv = (repository.program(site.env, "git-agent"), "start", "-e", "codex", "write the parser")
-    tree = site.trees["feature/codex"]
-    return Case("git-agent start", lambda: process(argv, tree, site.env), lambda: shutil.rmtree(site.layout.root))
+    shutil.rmtree(site.layout.root)
+    return site

@@ -1,4 +1,4 @@
-"""One headless run as git-agent makes it, and nothing else: `capturing.py TRANSCRIPT STDOUT STDERR`.
+"""One headless run as git-agent makes it, and nothing else: `capturing.py TRANSCRIPT FOLDER`.
 
 The engine is `cat`. Its output is read for the session's id as it comes, until the id is known.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from git_agent_extractors.model import Source
 
 
-def main(transcript: str, stdout: str, stderr: str) -> bool:
+def main(transcript: str, folder: str) -> bool:
     decoder = Decoder("codex")
     sessions: list[str] = []
 
@@ -26,7 +26,7 @@ def main(transcript: str, stdout: str, stderr: str) -> bool:
             sessions.extend(event.text for event in decoder.feed(source, data) if event.kind == "session")
 
     invocation = Invocation(("cat", transcript), None, os.path.dirname(transcript))
-    outcome = run_headless(invocation, os.environ, AttemptFiles(stdout, stderr), on_chunk=chunk)
+    outcome = run_headless(invocation, os.environ, AttemptFiles(f"{folder}/stdout", f"{folder}/stderr"), on_chunk=chunk)
     return outcome.exit_status == 0 and len(sessions) == 1
 
 
