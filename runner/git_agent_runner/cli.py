@@ -10,10 +10,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-import click
+# What imports make lives to the end: to look through it for garbage, now and at the end, is a tenth of a short run.
+gc.set_threshold(100_000)
 
-from git_agent_runner.errors import BUG, FATAL, INTERRUPTED, UsageError, UserError
-from git_agent_runner.present import fatal, print_json
+import click  # noqa: E402  after the line above
+
+from git_agent_runner.errors import BUG, FATAL, INTERRUPTED, UsageError, UserError  # noqa: E402  as click
+from git_agent_runner.present import fatal, print_json  # noqa: E402  as click
 
 # name -> one line for the overview; each is a module of `commands`, imported when its command is asked for.
 COMMANDS = {
@@ -152,8 +155,6 @@ def _trace(error: BaseException) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """The program. Exit statuses: the engine's own, or 128 fatal, 129 usage, 130 interrupted, 70 a bug of ours."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # What imports make lives to the end: to look through it for garbage, now and at the end, is a tenth of a short run.
-    gc.set_threshold(100_000)
     _open_streams()
     try:
         status = _bounded(arguments)

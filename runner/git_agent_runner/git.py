@@ -6,7 +6,6 @@ Output is text decoded so that every byte survives (`surrogateescape`); nothing 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,6 +52,7 @@ FACTS = (
     "HEAD",
 )
 HEADS = "refs/heads/"
+SIGPIPE = 13  # as in `signal`, which takes long to import for one number; Python ignores it, git must not
 
 
 class Result(NamedTuple):
@@ -129,7 +129,7 @@ def _spawn(words: Sequence[str], cwd: str | None, stdin: str | None, environ: Ma
     with _scratch(stdin or "") as source, _scratch() as out, _scratch() as err:
         actions = [(os.POSIX_SPAWN_DUP2, file.fileno(), fd) for fd, file in enumerate((source, out, err))]
         try:
-            pid = os.posix_spawnp("git", argv, environ, file_actions=actions, setsigdef=(signal.SIGPIPE,))
+            pid = os.posix_spawnp("git", argv, environ, file_actions=actions, setsigdef=(SIGPIPE,))
         except OSError as error:
             raise _cannot_start(error) from None
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

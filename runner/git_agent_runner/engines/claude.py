@@ -26,7 +26,7 @@ _SENDS_UNKNOWN: Version = (2, 1, 332)
 # From 2.1.332 an unknown word is sent. These are not: claude carries them out or says that they are not available,
 # and the model is never called. Tried one by one on 2.1.332; names are taken in lower case only. The commands that
 # write a prompt (`/review`, `/init`, a skill, the person's own) reach the model as that prompt, as the person asked.
-_COMMANDS = re.compile(
+_COMMANDS = (
     "__remote-workflow|access|add-dir|advisor|agents|allowed-tools|android|app|artifacts|auto-mode-setup|"
     "autocompact|autofix-pr|background|bashes|bg|branch|break-reminder|breaks|brief|btw|bug|cd|"
     "checkpoint|chrome|clear|cloud-plugins|color|compact|config|context|continue|copy|cost|design-consent|"
@@ -87,7 +87,7 @@ def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
 def _check_message(version: Version, message: str) -> None:
     """Raises UserError for what this version would carry out instead of sending it, or not read."""
     found = _WORD.match(message)
-    if found and (version < _SENDS_UNKNOWN or _COMMANDS.fullmatch(found[1])):
+    if found and (version < _SENDS_UNKNOWN or re.fullmatch(_COMMANDS, found[1])):
         raise UserError(
             f"this message starts with '{found[0]}': claude {dotted(version)} takes that as a command of its own",
             code="message_refused",
