@@ -7,7 +7,10 @@ from typing import Literal
 
 import pytest
 
+from git_agent_fixtures.engines import pinned
 from system.matrix import Matrix
+
+CLAUDE, CODEX = pinned("claude"), pinned("codex")
 
 Outcome = Literal["passed", "failed"]
 
@@ -20,9 +23,9 @@ def report(test: str, outcome: Outcome, when: Literal["setup", "call"] = "call")
 def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
     """A test with several cases on one engine has passed when all have; setup alone is no result."""
     matrix = Matrix(tmp_path / "matrix.md")
-    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3]", "passed", "setup"))
-    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3-late]", "failed"))
-    matrix.pytest_runtest_logreport(report("test_it_resumes[claude-1.2.3-early]", "passed"))
+    matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CLAUDE}]", "passed", "setup"))
+    matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CLAUDE}-late]", "failed"))
+    matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CLAUDE}-early]", "passed"))
     matrix.pytest_runtest_logreport(report("test_without_an_engine", "failed"))
     matrix.pytest_sessionfinish()
     table = (tmp_path / "matrix.md").read_text().splitlines()
@@ -31,5 +34,5 @@ def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
 
 def test_an_engine_that_could_not_be_set_up_is_a_failure(tmp_path: Path) -> None:
     matrix = Matrix(tmp_path / "matrix.md")
-    matrix.pytest_runtest_logreport(report("test_it_resumes[codex-0.65.0]", "failed", "setup"))
+    matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CODEX}]", "failed", "setup"))
     assert "| it resumes | failed |" in matrix.table()
