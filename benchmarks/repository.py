@@ -20,8 +20,8 @@ from git_agent_runner.store.noteline import render
 
 EPOCH = 1_700_000_000  # seconds since the epoch: the first run; each next one is a minute younger
 VERSIONS = {"claude": "2.1.332 (Claude Code)", "codex": "codex-cli 0.171.0"}
-# The branches that are resumed. The last one has no pointer: only its note names its run.
-RESUMED = {"feature/claude": "claude", "feature/codex": "codex", "feature/noted": "claude"}
+NOTED = "feature/noted"  # has no pointer: only its note names its run
+RESUMED = {"feature/claude": "claude", "feature/codex": "codex", NOTED: "claude"}  # branch -> engine
 
 
 class Size(NamedTuple):
@@ -207,7 +207,7 @@ def _write_notes(git: _Git, commits: list[str], made: list[Record]) -> None:
 
 def _point(layout: Layout, made: list[Record]) -> None:
     """As `git config` writes it, at once for all branches."""
-    newest = {record.branch: record.handle for record in made if record.branch != "feature/noted"}
+    newest = {record.branch: record.handle for record in made if record.branch != NOTED}
     with open(f"{layout.common_dir}/config", "a", encoding="utf-8") as file:
         file.writelines(f'[branch "{branch}"]\n\tagentHandle = {handle}\n' for branch, handle in newest.items())
 
