@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 THREADS = 2
-AHEAD = 64  # windows that are asked for before the first answer is looked at; two of them are in memory
+AHEAD = 256  # windows that are asked for before the first answer is looked at; only THREADS of them are in memory
 
 
 def holding(fd: int, needle: bytes, starts: Sequence[int], window: int) -> Iterator[int]:
