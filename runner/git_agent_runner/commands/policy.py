@@ -160,13 +160,16 @@ def _mistyped(wish: Wish, error: UserError) -> bool:
 
 
 def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
-    """Does the engine's store show that the newest session of the directory is this run's?"""
+    """Does the engine's store show that the newest session of the directory is this run's?
+
+    Engines mean the one used last, stores tell when one was made: only a directory's single session is certain.
+    """
     if error.code not in UNSUPPORTED or not record.session.value or not record.cwd:
         return False
     engine = load(record.agent_name)
     version = engine.parse_version(record.engine_version) or ()
     found = engine.created_since(StoreQuery(ctx.environ, record.cwd, version))
-    return engine.continue_ is not None and found[-1:] == (record.session.value,)
+    return engine.continue_ is not None and found == (record.session.value,)
 
 
 def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:

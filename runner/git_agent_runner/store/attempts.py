@@ -141,7 +141,7 @@ def rebuild(layout: Layout, run_id: str) -> Record:
         raise UserError(
             f"no attempt of the run in '{layout.run(run_id)}' can be read",
             code="not_rebuildable",
-            hints=("the run's output may still be there; `git agent adopt` makes a run of a session id",),
+            hints=("the run's output may still be there: look into its attempts/",),
         )
     last = found[-1]
     return Record(
