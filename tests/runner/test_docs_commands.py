@@ -62,7 +62,7 @@ def agent_words(line: str) -> list[list[str]]:
 def test_every_command_line_in_a_code_block_parses(page: Path) -> None:
     for words in typed(page):
         if words[0] not in ("-h", "help"):
-            command(words[0]).make_context(words[0], words[1:])
+            assert command(words[0]).make_context(words[0], words[1:]).params is not None
 
 
 def test_the_readme_shows_the_main_commands() -> None:

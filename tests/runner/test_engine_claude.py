@@ -35,6 +35,14 @@ def launch(
     return Launch("claude", version, args, message, session, SITE, SITE, terminal)
 
 
+def refuses(version: Version, message: str) -> bool:
+    try:
+        ENGINE.check_message(version, message)
+    except UserError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     ("given", "flags"),
     [
@@ -156,7 +164,7 @@ def test_pitfall_25_slash_text_that_is_swallowed_is_refused(version: Version, me
 
 @pytest.mark.parametrize("message", ["/usr/bin/env is broken", "//x", " /clear", "/foo.bar", "/foo, bar"])
 def test_slash_text_that_every_version_sends_is_not_refused(message: str) -> None:
-    ENGINE.check_message((1, 0, 128), message)
+    assert not refuses((1, 0, 128), message)
 
 
 def test_more_than_claude_reads_is_refused() -> None:

@@ -32,6 +32,14 @@ def launch(
     return Launch("codex", version, args, message, session, SITE, SITE, terminal)
 
 
+def refuses(version: Version, message: str) -> bool:
+    try:
+        ENGINE.check_message(version, message)
+    except UserError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     ("given", "argv"),
     [
@@ -178,7 +186,7 @@ def test_a_message_that_this_version_would_not_send_is_refused(version: Version,
     ],
 )
 def test_a_message_that_this_version_sends_is_not_refused(version: Version, message: str) -> None:
-    ENGINE.check_message(version, message)
+    assert not refuses(version, message)
 
 
 def test_continue_keeps_to_the_directory() -> None:

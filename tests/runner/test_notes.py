@@ -409,7 +409,7 @@ def test_pattern_of_the_person_that_covers_our_ref_is_enough(repo: GitRepo) -> N
 
 
 @pytest.mark.parametrize(
-    ("rewrite", "todo", "expected"),
+    ("rewrite", "sequence", "expected"),
     [
         pytest.param(["commit", "-q", "--amend", "-m", "new"], "", {"00000002"}, id="amend"),
         pytest.param(["rebase", "-q", "side"], "", {"00000002"}, id="rebase"),
@@ -417,14 +417,14 @@ def test_pattern_of_the_person_that_covers_our_ref_is_enough(repo: GitRepo) -> N
         pytest.param(["rebase", "-q", "-i", "main~2"], "2s/pick/fixup/", {"00000001", "00000002"}, id="fixup"),
     ],
 )
-def test_rewritten_history_keeps_its_runs(repo: GitRepo, rewrite: list[str], todo: str, expected: set[str]) -> None:
+def test_rewritten_history_keeps_its_runs(repo: GitRepo, rewrite: list[str], sequence: str, expected: set[str]) -> None:
     repo.git("branch", "side", repo.git("commit-tree", "-m", "side", "-p", "HEAD~1", "HEAD~1^{tree}"))
     old = {repo.commit("n1", g="1\n"): "00000001", repo.commit("n2", g="2\n"): "00000002"}
     facts = repo.facts()
     notes.ensure_config(facts)
     for commit, handle in old.items():
         notes.write(facts, commit, record(handle))
-    repo.git(*rewrite, env={"GIT_SEQUENCE_EDITOR": f"sed -i '{todo}'", "GIT_COMMITTER_DATE": "1800000000 +0000"})
+    repo.git(*rewrite, env={"GIT_SEQUENCE_EDITOR": f"sed -i '{sequence}'", "GIT_COMMITTER_DATE": "1800000000 +0000"})
     assert repo.head() not in old
     found, problems = notes.parse(raw(repo))
     assert (set(handles(found)), problems) == (expected, [])

@@ -194,13 +194,13 @@ def _replaced(text: str, handle: str, line: str) -> str:
     """The note with our line where the handle's first one was, or at the end."""
     whole = text if text.endswith("\n") or not text else f"{text}\n"
     lines: list[str] = []
-    todo = [f"{line}\n"]
+    pending = [f"{line}\n"]
     for old in re.findall(r".*\n", whole):  # not splitlines: that also splits at U+2028 and others
         if (note := parse_line(old)) and note.handle == handle:
-            lines, todo = [*lines, *todo], []
+            lines, pending = [*lines, *pending], []
         else:
             lines.append(old)
-    return "".join([*lines, *todo])
+    return "".join([*lines, *pending])
 
 
 def _note_text(repo: Repository, ref: str, commit: str) -> str:
