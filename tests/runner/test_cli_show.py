@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,15 @@ def test_engines_that_cannot_resume(cli: Cli, engine: str, version: str, want: s
 
 def test_init(cli: Cli) -> None:
     cli.repo.git("config", "notes.rewriteRef", "refs/notes/mine")
-    assert cli.ok("init", "--show-notes").out == "notes now follow amend and rebase\ngit log now shows the notes\n"
+    *lines, warned, shown = cli.ok("init", "--show-notes").out.splitlines()
+    assert (lines, shown) == (["notes now follow amend and rebase"], "git log now shows the notes")
+    assert "git warns at an amend that refs/notes/agent is invalid" in warned
+    amend = ("git", "-C", str(cli.repo.path), "commit", "--amend", "--no-edit")
+    assert (
+        "notes ref refs/notes/agent is invalid"
+        in subprocess.run(amend, check=True, capture_output=True, text=True).stderr
+    )
+    cli.ok("start", "-e", "codex", "x")
     assert cli.ok("init", "--show-notes").out == (
         "notes already follow amend and rebase\ngit log already shows the notes\n"
     )

@@ -133,7 +133,7 @@ def _pointers(ctx: Context) -> Iterator[Finding]:
 
 
 def _notes(ctx: Context) -> Iterator[Finding]:
-    if cache.listing(ctx.layout, time.time(), 1).rows and not notes.carried(ctx.config):
+    if notes.exists(ctx.repo) and not notes.carried(ctx.config):
         yield Finding("notes_not_carried", "notes are lost when a commit is amended or rebased", "git agent init")
     for problem in notes.read(ctx.repo).problems:
         yield Finding("note_malformed", problem, "git notes --ref=agent edit <commit>")

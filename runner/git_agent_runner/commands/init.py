@@ -15,6 +15,8 @@ def command(show_notes: bool) -> int:
     ctx = context.load()
     added = notes.ensure_config(ctx.repo)
     print("notes now follow amend and rebase" if added else "notes already follow amend and rebase")
+    if not notes.exists(ctx.repo):
+        print("until the first run is noted, git warns at an amend that refs/notes/agent is invalid; nothing is wrong")
     if show_notes:
         shown = notes.show_notes(ctx.repo)
         print("git log now shows the notes" if shown else "git log already shows the notes")

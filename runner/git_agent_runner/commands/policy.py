@@ -83,8 +83,7 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     if wish.verbose and plan.kind == "resume":
         say(f"resuming session {plan.session}")
     done = run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
-    if plan.kind == "start":
-        _let_notes_follow(ctx)
+    _let_notes_follow(ctx)
     return done
 
 
@@ -101,10 +100,13 @@ def told(ctx: Context, done: Finished, wish: Wish, mode: Mode) -> int:
 
 
 def _let_notes_follow(ctx: Context) -> None:
-    """Once for each repository. A configuration that cannot be written does not keep a run from starting."""
+    """Once for each repository, when there is a note: git warns of a ref that is configured and not there.
+
+    A configuration that cannot be written does not keep a run from starting.
+    """
     from git_agent_runner.store import notes
 
-    if notes.carried(ctx.config):
+    if notes.carried(ctx.config) or not notes.exists(ctx.repo):
         return
     try:
         if notes.ensure_config(ctx.repo):
