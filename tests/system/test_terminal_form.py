@@ -1,0 +1,59 @@
+"""The engines' own interface, in the person's terminal: `start -i`, `resume -i`, and a headless resume after them."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from git_agent_fixtures.engines import NEWEST
+from system.stores import sessions
+from system.support import World, alive
+from system.terminal import terminal
+
+
+@pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
+def test_a_session_begun_in_a_terminal_goes_on_there_and_without_one(world: World) -> None:
+    """Messages begin like an option, which they must not become."""
+    _trust(world)
+    _in_a_terminal(world, "MK1", "start", "-i", "-e", world.pin.engine, "--prompt=- [ ] MK1 add a retry")
+    session = world.session()
+    assert sessions(world) == {session}
+    _in_a_terminal(world, "MK2", "resume", "-i", "--message=- [ ] MK2 and go on")
+    world.carried("MK1", "MK2")
+    assert world.session() == session
+    world.resume("MK3 and go on")
+    world.carried("MK1", "MK2", "MK3")
+    assert world.session() == session
+    assert sessions(world) == {session}
+    facts = world.facts()
+    for attempt in ("0001", "0002"):
+        recorded = world.repo / ".git" / "agent" / "runs" / facts["runId"] / "attempts" / attempt / "pty-output"
+        assert stat.S_IMODE(recorded.stat().st_mode) == 0o600
+        assert b"\x1b[" in recorded.read_bytes()
+
+
+def _in_a_terminal(world: World, mark: str, *words: str) -> None:
+    """One turn: the message reaches the model, its answer is drawn, and leaving restores the terminal."""
+    with terminal(world, *words) as shown:
+        before = shown.modes
+        shown.until(lambda: mark in [name for entry in world.requests() for name in entry.markers], "it is asked")
+        (asked,) = [text for text in world.requests()[-1].users if mark in text.head]
+        assert asked.text == words[-1].partition("=")[2]
+        shown.until(lambda: f"markersMK1{'MK2' * (mark == 'MK2')}" in shown.text(), "it is answered")
+        assert shown.leave() == 0, shown.text()[-2000:]
+        assert shown.modes == before
+    assert alive(world.home) == []
+
+
+def _trust(world: World) -> None:
+    """What the person answered once, when the engine asked about this directory."""
+    repo = str(world.repo.resolve())
+    if world.pin.engine == "codex":
+        with (world.home.root / ".codex" / "config.toml").open("a") as file:
+            file.write(f'\n[projects."{repo}"]\ntrust_level = "trusted"\n')
+    elif world.pin.engine == "claude":
+        file_of = world.home.root / ".claude.json"
+        told = json.loads(file_of.read_text())
+        file_of.write_text(json.dumps({**told, "projects": {repo: {"hasTrustDialogAccepted": True}}}))
