@@ -45,6 +45,7 @@ class Attempt(NamedTuple):
 
     `exit_status` is the engine's own, negative for a signal, None while it runs or when it was never spawned
     (`error` then says why). `pid` and `process_started` (seconds since the epoch) name the engine's process.
+    `candidates` are the sessions, two or more, any of which may be the one that a new attempt began.
     """
 
     number: int
@@ -80,6 +81,7 @@ class Attempt(NamedTuple):
     dirty: bool | None = None
     survivors: tuple[str, ...] = ()
     schema: int = SCHEMA
+    candidates: tuple[str, ...] = ()
 
 
 class Repository(NamedTuple):

@@ -127,7 +127,7 @@ def plan_resume(
     engine = load(record.agent_name)
     refuse_live(ctx, record)
     by_id = kind == "resume"
-    value = session_value(record, engine, session) if by_id else record.session.value
+    value = session_value(ctx, record, engine, session) if by_id else record.session.value
     program = able_program(ctx, engine, record, value, by_id=by_id)
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:

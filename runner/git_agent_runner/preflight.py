@@ -65,11 +65,14 @@ def _live(ctx: Context, record: Record) -> UserError:
     )
 
 
-def session_value(record: Record, engine: Engine, override: str | None) -> str:
+def session_value(ctx: Context, record: Record, engine: Engine, override: str | None) -> str:
     value = record.session.value or None if override is None else override
     if value is None:
+        attempt = attempts.latest(ctx.layout, record.run_id)
+        several = ", ".join(attempt.candidates) if attempt else ""
+        named = f"several began here meanwhile: {several}" if several else "its store names none"
         raise UserError(
-            f"run {record.handle} has no session id: {engine.name} printed none, and its store names none",
+            f"run {record.handle} has no session id: {engine.name} printed none, and {named}",
             code="session_unknown",
             hints=(
                 f'if you know it: git agent resume {record.handle} --session VALUE "<message>"',

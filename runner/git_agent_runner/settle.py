@@ -54,7 +54,8 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     origin = None
     if transcript.source is None and asked.kind in ("start", "fresh"):
         begun, origin = _begun(ctx, attempt, outcome)
-        asked = asked._replace(session=begun)
+        asked = asked._replace(session=begun[0] if len(begun) == 1 else None)
+        attempt = attempt._replace(candidates=begun if len(begun) > 1 else ())
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
@@ -167,20 +168,20 @@ def _origin(verdict: Verdict, transcript: Transcript) -> str | None:
     return transcript.source if transcript.session.value == verdict.session.value else "record"
 
 
-def _begun(ctx: Context, attempt: Attempt, outcome: Outcome) -> tuple[str | None, str | None]:
-    """(session, where it comes from) of a new attempt that printed none: what we minted, or what the store names.
+def _begun(ctx: Context, attempt: Attempt, outcome: Outcome) -> tuple[tuple[str, ...], str | None]:
+    """(sessions, where they come from) of a new attempt that printed none: what we minted, or what the store names.
 
-    An id that we minted is not believed when the engine failed and its store does not have it. Of several that the
-    store has since the attempt began, none is taken: another one may have been started here by hand.
+    An id that we minted is not believed when the engine failed and its store does not have it. Where the store has
+    several since the attempt began, none is taken: another one may have been started here by hand.
     """
     engine = load(attempt.agent_name)
     version = engine.parse_version(attempt.engine_version) or ()
     query = StoreQuery(ctx.environ, attempt.cwd, version, attempt.session.value, outcome.started)
     if minted := attempt.session.value:
         lost = outcome.exit_status != 0 and engine.locate(query).state == "absent"
-        return (None, None) if lost else (minted, "minted")
+        return ((), None) if lost else ((minted,), "minted")
     found = engine.created_since(query)
-    return (found[0], "store") if len(found) == 1 else (None, None)
+    return found, "store" if len(found) == 1 else None
 
 
 def _write_record(ctx: Context, attempt: Attempt) -> Record:

@@ -53,6 +53,7 @@ def test_what_is_begun_is_read_and_saved_again(layout: Layout) -> None:
         dirty=False,
         survivors=("12 node",),
         session_from="stdout",
+        candidates=("ses_1", "ses_2"),
         head_before="1a" * 20,
     )
     attempts.save(layout, full)

@@ -11,8 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from git_agent_fixtures.engines import PINS
 from system.stores import sessions
-from system.support import ALLOW, World, alive, end_all, refused, until
+from system.support import ALLOW, World, alive, end_all, refused, succeeded, until
 
 # Versions whose session has no turn on disk before its first reply is complete.
 FIRST_REPLY_LOST = {"claude-1.0.128"}
@@ -58,6 +59,40 @@ def test_ctrl_c_in_the_first_reply(world: World) -> None:
     ended(world, process, signal.SIGINT, 130)
     assert world.facts()["status"] == "interrupted"
     goes_on_after_the_first_reply(world)
+
+
+# What prints no id before the model has answered, so that its store must be asked.
+LATE = pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine == "opencode"], ids=str, scope="session")
+
+
+@LATE
+def test_an_id_that_was_not_printed_yet_comes_from_the_store(world: World) -> None:
+    process = unanswered(world)
+    ended(world, process, signal.SIGINT, 130)
+    assert 'sessionFrom: "store"' in attempt_file(world).read_text()
+    assert sessions(world) == {world.session()}
+    world.resume("MK2 and go on")
+    world.carried("MK1", "MK2")
+
+
+@LATE
+def test_of_two_sessions_that_may_be_the_runs_none_is_taken(world: World) -> None:
+    """Everything died before an id was printed, and then somebody started another session here by hand."""
+    process = unanswered(world)
+    process.kill()
+    end_all(world.home)
+    process.wait()
+    (mine,) = sessions(world)
+    succeeded(world.run(str(world.binary), "run", "--format", "json", stdin="MK2 by hand"))
+    (other,) = sessions(world) - {mine}
+    asked = len(world.requests())
+    told = f"no session id: opencode printed none, and several began here meanwhile: {mine}, {other}"
+    refused(world.agent("resume", "--message=MK3 and go on"), told, "--session VALUE")
+    assert world.facts()["session"] == {"field": None, "value": None}
+    assert len(world.requests()) == asked
+    assert world.agent("resume", f"--session={mine}", "--message=MK3 and go on").status == 0
+    world.carried("MK1", "MK3")
+    assert world.session() == mine
 
 
 @pytest.mark.parametrize(
@@ -125,6 +160,13 @@ def in_a_reply(world: World, *words: str) -> subprocess.Popen[str]:
     return process
 
 
+def unanswered(world: World) -> subprocess.Popen[str]:
+    """`git-agent start`, its engine trying again and again in silence to have its first prompt answered."""
+    process = world.spawn("start", "-e", world.pin.engine, "--prompt=MK1 RATELIMIT")
+    until(lambda: bool(world.requests() and sessions(world)) or stopped(process), "it is asked")
+    return process
+
+
 def stopped(process: subprocess.Popen[str]) -> bool:
     assert process.poll() is None, process.communicate()
     return False
@@ -136,6 +178,11 @@ def ended(world: World, process: subprocess.Popen[str], number: signal.Signals, 
     _, err = process.communicate()
     assert process.returncode == status, err
     assert alive(world.home) == []
+
+
+def attempt_file(world: World) -> Path:
+    (file,) = (world.repo / ".git" / "agent" / "runs").glob("*/attempts/0001/attempt.yaml")
+    return file
 
 
 def goes_on_after_the_first_reply(world: World) -> None:

@@ -94,6 +94,8 @@ def _warn(done: Finished) -> None:
         )
     if verdict.session.value is None:
         hint("no session id was found, so this run cannot be resumed by id")
+    if settled.attempt.candidates:
+        hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
     if verdict.status != "completed":
         reason = settled.transcript.error
         warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}", _remedy(done))

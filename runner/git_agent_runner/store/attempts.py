@@ -44,6 +44,7 @@ SHAPE = Shape(
         Field("agentName", "agent_name", TEXT, required=True),
         Field("session", "session", SESSION, required=True),
         Field("sessionFrom", "session_from", optional(TEXT)),
+        Field("candidates", "candidates", TEXTS),
         Field("requestedSession", "requested_session", optional(TEXT)),
         Field("reportedSession", "reported_session", optional(TEXT)),
         Field("parentSession", "parent_session", optional(TEXT)),
