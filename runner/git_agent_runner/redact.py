@@ -1,47 +1,41 @@
-"""Taking secrets out of words before they leave the machine. It errs on the side of hiding."""
+"""What of a run's launch args may leave the machine in a note: known flags, and plain values that name no secret.
+
+Secrets have too many shapes to be looked for. So nothing is shown but what the engine's own option table knows: the
+names of its flags, and of their values only models and permissions that are single plain words.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+
+from git_agent_runner.engines.arguments import Word, parse
+from git_agent_runner.engines.spec import Option, Role
+from git_agent_runner.errors import UserError
 
 MARK = "[redacted]"
-
-_NAME = r"(?:api[-_]?key|access[-_]?key|private[-_]?key|token|secret|passw(?:or)?d|credential|authorization|bearer)s?"
-_SECRET_NAME = re.compile(rf"(?i){_NAME}$")  # at the end: --auth-type, token_limit and key_file name no secret
-_INNER = re.compile(rf"""(?i)({_NAME}["']?\s*[=:]\s*["']?)(?!\d+\b)[^\s"',;}}]+""")  # {"apiKey": "…"}, -H "X-Token: …"
-_SHAPES = re.compile(
-    r"""(?x)
-    \b(?: sk|pk|rk )[-_][A-Za-z0-9_-]{16,}       # model providers, payment
-    | \b(?: gh[opsur]_|github_pat_|glpat- )[A-Za-z0-9_-]{16,}
-    | \bxox[abeprs]-[A-Za-z0-9-]{10,}
-    | \b(?: AKIA|ASIA )[A-Z0-9]{16}\b
-    | \bAIza[A-Za-z0-9_-]{30,}
-    | \bhf_[A-Za-z0-9]{20,}
-    | \bnpm_[A-Za-z0-9]{30,}
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*
-    | (?i:\bbearer)\s+[A-Za-z0-9._~+/=-]{8,}
-    | (?<=://)[^\s/@:]+:[^\s/@]+(?=@)            # user:password of an address
-    | \b(?=[A-Za-z0-9]*[a-z])(?=[A-Za-z0-9]*[A-Z])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{40,}\b
-    """
+SHOWN: frozenset[Role | None] = frozenset({"model", "permission"})
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:*()/-]{1,64}", re.ASCII)
+_KEY = re.compile(
+    r"(?:sk|pk|rk|gsk|xai|hf|npm|gh[opsur]|github_pat|glpat|xox[a-z]|AKIA|ASIA|AIza|eyJ|ya29)[-_.A-Za-z0-9]{12}"
 )
 
 
-def text(words: str) -> str:
-    """The text with everything replaced by the mark that is named a secret or has the shape of one."""
-    return _INNER.sub(rf"\1{MARK}", _SHAPES.sub(MARK, words))
+def args(options: tuple[Option, ...], words: tuple[str, ...]) -> tuple[str, ...]:
+    """Launch args with every value hidden that is not known to be harmless: `-c`, settings, prompts, paths, headers."""
+    try:
+        found = parse(options, words)
+    except UserError:  # a flag without its value, in a record that a person has edited
+        return (MARK,)
+    return tuple(shown for word in found for shown in _shown(word))
 
 
-def args(words: Iterable[str]) -> tuple[str, ...]:
-    """Launch args with secret values replaced: `--api-key X`, `--token=X`, `-c env.API_KEY=X`, and key shapes.
+def _shown(word: Word) -> tuple[str, ...]:
+    if word.option is None:
+        return (MARK,)
+    if not word.values or (word.option.role in SHOWN and all(map(_harmless, word.values))):
+        return word.words
+    return (f"{word.name}={MARK}",) if "=" in word.words[0] else (word.name, MARK)
 
-    A number stays: `--max-tokens 4096` is no secret.
-    """
-    clean = []
-    named = False
-    for word in words:
-        name, equals, _ = word.partition("=")
-        hidden = named and not word.startswith("-") and not word.isdecimal()
-        clean.append(MARK if hidden else text(word))
-        named = word.startswith("-") and not equals and bool(_SECRET_NAME.search(name))
-    return tuple(clean)
+
+def _harmless(value: str) -> bool:
+    return bool(_PLAIN.fullmatch(value)) and not _KEY.search(value)

@@ -76,20 +76,21 @@ def test_line_is_yaml_with_the_same_values(branch: str | None) -> None:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        pytest.param(["--model", "gpt-5", "-c", "a=b"], ["--model", "gpt-5", "-c", "a=b"], id="nothing secret"),
-        pytest.param(["--api-key", "abc", "x"], ["--api-key", "[redacted]", "x"], id="next word"),
-        pytest.param(["--api-key=abc"], ["--api-key=[redacted]"], id="same word"),
-        pytest.param(["-c", "env.OPENAI_API_KEY=abc"], ["-c", "env.OPENAI_API_KEY=[redacted]"], id="config value"),
-        pytest.param(["--settings", '{"apiKey": "abc"}'], ["--settings", '{"apiKey": "[redacted]"}'], id="in JSON"),
-        pytest.param(["-c", 'env={A_TOKEN="abc",B="c"}'], ["-c", 'env={A_TOKEN="[redacted]",B="c"}'], id="in TOML"),
-        pytest.param(["sk-proj-0123456789abcdefABCDEF"], ["[redacted]"], id="shape of a key"),
-        pytest.param(["--h", "Authorization: Bearer abcdef0123"], ["--h", "Authorization: [redacted]"], id="header"),
-        pytest.param(["https://me:pw@h/x"], ["https://[redacted]@h/x"], id="address"),
         pytest.param(
-            ["--max-tokens", "4096", "-c", "tokens=9"], ["--max-tokens", "4096", "-c", "tokens=9"], id="number"
+            ["--model", "gpt-5", "-s", "read-only"], ["--model", "gpt-5", "-s", "read-only"], id="plain values"
         ),
-        pytest.param(["--auth-type", "oauth"], ["--auth-type", "oauth"], id="kind of login"),
-        pytest.param(["--token", "--full"], ["--token", "--full"], id="flag without a value"),
+        pytest.param(["--yolo", "--oss"], ["--yolo", "--oss"], id="flags without a value"),
+        pytest.param(["-c", "model_reasoning_effort=high"], ["-c", "[redacted]"], id="configuration, whatever it is"),
+        pytest.param(
+            ["-c", 'http_headers={"Authorization"="Basic dXNlcjpwYXNz"}'], ["-c", "[redacted]"], id="header in TOML"
+        ),
+        pytest.param(["--image=/home/ann/x.png"], ["--image=[redacted]"], id="path"),
+        pytest.param(["--output-schema", "s.json"], ["--output-schema", "[redacted]"], id="any other value"),
+        pytest.param(["--api-key", "abc"], ["[redacted]"], id="flag that is not codex's"),
+        pytest.param(["sk-proj-0123456789abcdefABCDEF"], ["[redacted]"], id="stray word"),
+        pytest.param(["-m", "sk-proj-0123456789abcdefABCDEF"], ["-m", "[redacted]"], id="key in a model's place"),
+        pytest.param(["-m", "password is swordfish7"], ["-m", "[redacted]"], id="words in a model's place"),
+        pytest.param(["--model"], ["[redacted]"], id="flag without its value"),
     ],
 )
 def test_secrets_do_not_reach_a_note(args: list[str], expected: list[str]) -> None:
@@ -326,7 +327,7 @@ def test_without_an_identity(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> 
 def test_record_that_no_reader_would_take(repo: GitRepo) -> None:
     facts = repo.facts()
     with pytest.raises(notes.NoteFailed, match="too long"):
-        notes.write(facts, facts.head, record(launch_args=("x" * (64 << 10),)))
+        notes.write(facts, facts.head, record(branch="x" * (64 << 10)))
     assert not notes.exists(facts)
 
 

@@ -22,8 +22,11 @@ _ENGINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
 def render(record: Record) -> str:
-    """The record's line, without the line break. Secrets in the launch args are replaced by `redact.MARK`."""
-    from git_agent_runner import redact  # its patterns are for writers only
+    """The record's line, without the line break. What could be a secret in the launch args is `redact.MARK`."""
+    from git_agent_runner import engines, redact  # option tables are for writers only
+
+    known = record.agent_name in engines.MODULES
+    options = engines.load(record.agent_name).options if known else ()
 
     values = (
         record.schema,
@@ -32,7 +35,7 @@ def render(record: Record) -> str:
         record.agent_name,
         record.session._asdict(),
         record.branch,
-        {"args": list(redact.args(record.launch_args))},
+        {"args": list(redact.args(options, record.launch_args))},
         record.updated_at,
         record.host,
     )
