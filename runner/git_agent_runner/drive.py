@@ -65,7 +65,17 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
             settle_unstarted(ctx, plan.record, live.record, live.attempt, error)
             raise
         with caught(ENDING):  # one more Ctrl-C must not cost what the attempt came to
-            return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome), outcome)
+            try:
+                return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome), outcome)
+            except UserError as error:
+                error.hints = (*error.hints, *_unsettled(live.record))
+                raise
+
+
+def _unsettled(record: Record) -> tuple[str, ...]:
+    """The engine did run; only what it came to could not be written, and the person must not lose its session."""
+    session = f"its session is {record.session.value}" if record.session.value else "it named no session yet"
+    return (f"the engine ran, in run {record.handle}; {session}", "when it is mended: git agent doctor --repair")
 
 
 def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:

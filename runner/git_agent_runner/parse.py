@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -14,6 +14,9 @@ from git_agent_runner.present import quote
 ENGINE_ARGS = "git_agent.engine_args"
 _SHIELD = "\0message:"
 _LONG = re.compile(r"--[A-Za-z][\w-]*")
+
+
+LONGEST = 16 << 20  # bytes
 
 
 class EngineCommand(click.Command):
@@ -99,15 +102,27 @@ def read_message(words: str | None, option: str | None, file: str | None, names:
 
 def _read(text: str, source: str, *, from_file: bool, from_stdin: bool) -> tuple[bytes, str]:
     if from_stdin:
-        return sys.stdin.buffer.read(), "standard input"
+        return _bounded(sys.stdin.buffer, "standard input"), "standard input"
     if not from_file:
         return text.encode("utf-8", "surrogateescape"), source
     try:
         with open(text, "rb") as file:
-            return file.read(), f"'{text}'"
+            return _bounded(file, f"'{text}'"), f"'{text}'"
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"cannot read the message file '{text}': {reason}") from None
+
+
+def _bounded(file: IO[bytes], source: str) -> bytes:
+    """No engine takes more, and /dev/zero has no end."""
+    data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise UsageError(
+            f"the message from {source} is longer than {LONGEST >> 20} MiB",
+            hints=("put it into a file and ask the engine to read that",),
+            code="message_too_large",
+        )
+    return data
 
 
 def _usable(data: bytes, source: str) -> str:
@@ -130,3 +145,10 @@ def _usable(data: bytes, source: str) -> str:
             code="message_refused",
         )
     return text
+
+
+def seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    """A duration: click takes `nan` for a number in every range."""
+    if value is not None and value != value:  # noqa: PLR0124  only nan differs from itself
+        raise click.BadParameter("nan is no number of seconds")
+    return value

@@ -46,8 +46,8 @@ def probe(
     """Find the engine's program and its version. No process is started when the file was seen before.
 
     `setting` is `agent.<engine>.binary`, else PATH is searched. A program inside `work_tree` (an absolute real path)
-    does not count: whoever writes to the repository would choose what runs. Raises UserError with the code
-    `binary_missing`, `binary_in_repository`, `probe_failed` or `version_unknown`.
+    or another work tree of its repository does not count: whoever writes to the repository would choose what runs.
+    Raises UserError with the code `binary_missing`, `binary_in_repository`, `probe_failed` or `version_unknown`.
     """
     binary = _find(engine, setting, environ, work_tree)
     known = _recall(engine, binary, cache_dir)
@@ -124,11 +124,33 @@ def _missing(engine: Engine) -> dict[str, Any]:
 
 
 def _inside(path: str, work_tree: str | None) -> bool:
-    """Is the file, or the link that names it, in the work tree?"""
+    """Is the file, or the link that names it, in this work tree or in another one of the same repository?"""
     if work_tree is None:
         return False
+    own = _repository(work_tree)
     link = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    return any(os.path.commonpath([work_tree, place]) == work_tree for place in (link, os.path.realpath(path)))
+    for place in (link, os.path.realpath(path)):
+        while (folder := os.path.dirname(place)) != place:
+            if folder == work_tree or (own and _repository(folder) == own):
+                return True
+            place = folder  # noqa: PLW2901  climbing is what the inner loop does
+    return False
+
+
+def _repository(folder: str) -> str | None:
+    """The common git directory of the work tree whose top this is, None for any other folder. Without git."""
+    git = os.path.join(folder, ".git")
+    try:
+        if os.path.isfile(git):
+            with open(git, encoding="utf-8", errors="surrogateescape") as file:
+                git = os.path.join(folder, file.read().removeprefix("gitdir: ").rstrip("\n"))
+            with open(os.path.join(git, "commondir"), encoding="utf-8", errors="surrogateescape") as file:
+                git = os.path.join(git, file.read().rstrip("\n"))
+    except FileNotFoundError:
+        pass  # a submodule or a separate git directory: it is its own
+    except OSError:
+        return None
+    return os.path.realpath(git) if os.path.isdir(git) else None
 
 
 def _ask(engine: Engine, binary: str, words: tuple[str, ...], environ: Mapping[str, str]) -> tuple[str, str]:

@@ -41,6 +41,8 @@ def resolve(
     # No record: an agent that went to another repository still has the handle of the run it belongs to.
     if inside and (record := search.record(inside)):
         return search.found(record, "GIT_AGENT_HANDLE")
+    if environ_handle and branch is None:
+        search.say(f"GIT_AGENT_HANDLE is {environ_handle!a}, which is no run of this repository")
     search.branch = branch or repo.branch or refs.busy_branch(repo.git_dir)
     return _by_pointer(search) or _otherwise(search)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Transcript
 from git_agent_extractors.read import read
-from git_agent_runner import refs
+from git_agent_runner import refs, settings
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
@@ -26,13 +26,17 @@ from git_agent_runner.verdict import Asked, Ended, Verdict, judge
 
 
 class Settled(NamedTuple):
-    """One attempt, settled. `warnings` say what could not be written; the run stands all the same."""
+    """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
+
+    `pointed`: the run's branch names it, so that a resume on that branch finds it.
+    """
 
     record: Record
     attempt: Attempt
     verdict: Verdict
     transcript: Transcript
     warnings: tuple[str, ...]
+    pointed: bool = True
 
 
 def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
@@ -59,7 +63,9 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
+    record = record._replace(branch=_branch_now(ctx, record))
     attempt = attempt._replace(
+        branch=record.branch,
         ended_at=timestamp(datetime.fromtimestamp(outcome.ended, UTC)),
         exit_status=outcome.exit_status,
         status=verdict.status,
@@ -75,8 +81,10 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     )
     attempts.save(ctx.layout, attempt)
     record = _write_record(ctx, attempt)
-    warnings = (_warning(notes.write, ctx.repo, attempt.head_after, record), _warning(_point, ctx, record))
-    return Settled(record, attempt, verdict, transcript, tuple(text for text in warnings if text))
+    noted = _warning(notes.write, ctx.repo, attempt.head_after, record)
+    pointed = _warning(_point, ctx, record)
+    warnings = tuple(text for text in (noted, pointed) if text)
+    return Settled(record, attempt, verdict, transcript, warnings, pointed is None)
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
@@ -188,6 +196,7 @@ def _write_record(ctx: Context, attempt: Attempt) -> Record:
     return ctx.runs.update(
         handle_of(attempt.run_id),
         lambda old: old._replace(
+            branch=attempt.branch,
             status=attempt.status,
             session=attempt.session,
             parent_session=attempt.parent_session,
@@ -207,5 +216,19 @@ def _warning(write: Callable[..., object], *values: object) -> str | None:
 
 
 def _point(ctx: Context, record: Record) -> None:
-    if record.branch is not None:
-        pointer.write(ctx.repo, record.branch, record.handle)
+    """A branch that was deleted while the engine ran gets no pointer: one made anew with its name would inherit it."""
+    branch = record.branch
+    if branch is not None and ((branch == ctx.repo.branch and ctx.repo.head is None) or _exists(ctx, branch)):
+        pointer.write(ctx.repo, branch, record.handle)
+
+
+def _exists(ctx: Context, branch: str) -> bool:
+    return refs.commit_of(ctx.repo, HEADS + branch) is not None
+
+
+def _branch_now(ctx: Context, record: Record) -> str | None:
+    """The run's branch after all that happened while the engine ran: `git branch -m` has moved the pointer with it."""
+    holders = [
+        branch for branch, handle in pointer.read(ctx.repo, settings.read(ctx.repo)).items() if handle == record.handle
+    ]
+    return holders[0] if len(holders) == 1 and record.branch is not None else record.branch

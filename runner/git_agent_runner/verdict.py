@@ -124,6 +124,8 @@ def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | 
         return 128 + signal
     if ended.interrupted:
         return INTERRUPTED
+    if ended.timed_out and (ended.exit_status or 0) < 0:
+        return 1  # our own signal; 130 would say that a person pressed Ctrl-C
     if ended.exit_status:
         return ended.exit_status if ended.exit_status > 0 else 128 - ended.exit_status
     if verdict.status != "completed" or ended.exit_status is None:

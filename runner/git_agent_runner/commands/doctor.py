@@ -109,7 +109,7 @@ def _unrecorded(ctx: Context, run_id: str) -> Finding:
 def _run_ids(ctx: Context) -> list[str]:
     try:
         return sorted(name for name in os.listdir(ctx.layout.runs_dir) if is_run_id(name))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 
@@ -123,8 +123,9 @@ def _repair(ctx: Context, finding: Finding) -> bool:
 
 
 def _pointers(ctx: Context) -> Iterator[Finding]:
+    runs = {handle_of(name) for name in _run_ids(ctx)}
     for branch, handle in pointer.read(ctx.repo, ctx.config).items():
-        if not os.path.lexists(ctx.layout.index_file(handle)):
+        if not os.path.lexists(ctx.layout.index_file(handle)) and handle not in runs:
             yield Finding(
                 "pointer_dangling",
                 f"branch '{branch}' points at run {handle}, which has no record",

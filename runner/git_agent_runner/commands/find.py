@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.present import hint, say
+from git_agent_runner.present import hint, say, shown
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.search import Search
 
@@ -37,7 +38,7 @@ def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserE
     except UserError as error:
         return error
     _tell(found, verbose=verbose)
-    return found.record or _only_noted(found)
+    return found.record or _only_noted(ctx, found)
 
 
 def found_record(ctx: Context, where: Where, *, verbose: bool = False) -> Record:
@@ -82,11 +83,17 @@ def _tell(found: Resolved, *, verbose: bool) -> None:
         hint(f'equally good here: {", ".join(found.others)}; name one to take it: git agent resume HANDLE "<message>"')
 
 
-def _only_noted(found: Resolved) -> UserError:
+def _only_noted(ctx: Context, found: Resolved) -> UserError:
     note = found.note
     assert note
+    if os.path.isdir(ctx.layout.run(note.run_id)):
+        return UserError(
+            f"the record of run {found.handle} is missing or damaged; its run directory is here",
+            code="corrupt_record",
+            hints=("rebuild it: git agent doctor --repair",),
+        )
     return UserError(
-        f"run {found.handle} is known here only by its note: {note.agent_name} ran it on host '{note.host}'",
+        f"run {found.handle} is known here only by its note: {note.agent_name} ran it on host '{shown(note.host)}'",
         code="record_elsewhere",
         hints=(
             "its session is in that engine's store there; resume it on that machine, in that clone",
@@ -95,8 +102,9 @@ def _only_noted(found: Resolved) -> UserError:
     )
 
 
-def resume_line(ctx: Context, record: Record) -> str:
-    """The words that resume this run from where the person stands."""
-    handle = "" if record.branch is not None and record.branch == ctx.repo.branch else f"{record.handle} "
+def resume_line(ctx: Context, record: Record, *, pointed: bool = True) -> str:
+    """The words that resume this run from where the person stands; by name when its branch does not point at it."""
+    here = pointed and record.branch is not None and record.branch == ctx.repo.branch
+    handle = "" if here else f"{record.handle} "
     session = "" if record.session.value else "--session VALUE "
     return f'git agent resume {handle}{session}"<message>"'

@@ -120,7 +120,7 @@ def _summary(ctx: Context, done: Finished) -> Summary:
         session=session_text(record),
         branch=f"{record.branch or '(detached)'} @ {commit[:7]}",
         run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {facts}{verdict}",
-        resume=resume_line(ctx, record),
+        resume=resume_line(ctx, record, pointed=done.settled.pointed),
     )
 
 
@@ -134,7 +134,7 @@ def seconds(outcome: Outcome) -> int:
 
 def ending(outcome: Outcome) -> str:
     if outcome.exit_status is None:
-        return "still alive"
+        return "still alive" if outcome.survivors else "exit unknown"
     return f"exit {outcome.exit_status}" if outcome.exit_status >= 0 else f"signal {-outcome.exit_status}"
 
 

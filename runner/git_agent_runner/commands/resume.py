@@ -32,7 +32,13 @@ from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 )
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the engine then.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=parse.seconds,
+    metavar="SECONDS",
+    help="End the engine after this time.",
+)
 @click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
@@ -83,7 +89,7 @@ def command(  # noqa: PLR0917  click passes options by name
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:
     """(handle, message) of the words on the command line. Raises UsageError when they can be read two ways."""
-    if handle:
+    if handle is not None:
         return handle, parse.only_word(words, "resume")
     if len(words) == 2 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
         return words
@@ -93,6 +99,9 @@ def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[st
 
 
 def _where(handle: str | None, branch: str | None, commit: str | None) -> Where:
+    for name, value in (("--handle", handle), ("--branch", branch)):
+        if value == "":  # a script's variable that is not set must not mean "this branch"
+            raise UsageError(f"{name} is empty", hints=("leave it out to resume this branch's run",))
     if handle and (branch or commit):
         raise UsageError(
             f"a handle and --{'branch' if branch else 'commit'} exclude each other", hints=("give one of them",)

@@ -19,7 +19,13 @@ from git_agent_runner.plan import choose_engine, plan_start
 @click.option("--prompt-file", metavar="FILE", help="Read the prompt from FILE.")
 @click.option("--resume", is_flag=True, help="Go on with this branch's newest session; start one if there is none.")
 @click.option("--strict", is_flag=True, help="With --resume: fail where it would start anew.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the engine then.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=parse.seconds,
+    metavar="SECONDS",
+    help="End the engine after this time.",
+)
 @click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
