@@ -196,6 +196,8 @@ PROFILE = Profile(
             "session_missing",
         ),
         ErrorRule(re.compile(r"Invalid API key|Not logged in|API Error: |Credit balance is too low"), None),
+        # Printed when the terminal form's question about the directory was answered with No; seen with 2.1.332.
+        ErrorRule(re.compile(r"\s*Claude Code didn't start because this\s+folder isn't trusted"), "untrusted"),
         # claude/2.1.332/22d-pty-interactive-resume-unknown
         ErrorRule(re.compile(r"\s*(?:Unable to connect to Anthropic services|Failed to connect to )"), "network"),
         ErrorRule(re.compile(r"Error: |error: |--dangerously-skip-permissions cannot be used"), None),

@@ -154,3 +154,14 @@ def test_verdict_of_a_terminal_attempt(tmp_path: Path, printed: str, exit_status
     path = tmp_path / "pty-output"
     path.write_text(printed)
     assert read("claude", {"pty-output": path}, exit_status=exit_status).status == status
+
+
+def test_a_directory_that_the_person_does_not_trust(tmp_path: Path) -> None:
+    """What claude 2.1.332 printed in a terminal when its question was answered with No; it exited with 1."""
+    file = tmp_path / "pty-output"
+    file.write_bytes(
+        b"\x1b[?2004h\r\n Accessing workspace:\r\n\r\n"
+        b"Claude Code didn't start because this folder isn't trusted.\r\n"
+        b"Run claude again and choose Yes, or run it in another folder.\r\n"
+    )
+    assert read("claude", {"pty-output": file}, exit_status=1).status == "untrusted"

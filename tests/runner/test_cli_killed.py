@@ -91,14 +91,14 @@ def settled(cli: Cli) -> None:
     assert (record.status, record.session.value is None, cli.attempt().ended_at) == (None, False, None)
     assert cli.pointers() == {"main": record.handle}
     before = cli.state()
-    assert "status    interrupted (git-agent was killed)" in cli.ok("status").out
-    assert "attempt 1  start, interrupted (git-agent was killed)" in cli.ok("show").out
+    assert "status    interrupted (git-agent could not settle it)" in cli.ok("status").out
+    assert "attempt 1  start, interrupted (git-agent could not settle it)" in cli.ok("show").out
     assert "  interrupted  " in cli.ok("list").out
     done = cli.run("doctor")
     assert (done.status, done.out.splitlines()) == (
         1,
         [
-            f"problem: git-agent was killed during attempt 1 of run {record.handle}",
+            f"problem: git-agent could not settle attempt 1 of run {record.handle}",
             f'   mend: go on: git agent resume {record.handle} "<message>"',
         ],
     )
@@ -111,7 +111,7 @@ def test_killed_with_its_engine(cli: Cli) -> None:
     settled(cli)
     begun = cli.record()
     done = cli.ok("resume", "go on")
-    said = f"git-agent: git-agent was killed during attempt 1 of run {begun.handle}: interrupted"
+    said = f"git-agent: git-agent could not settle attempt 1 of run {begun.handle}: interrupted"
     first, second = cli.attempt(1), cli.attempt(2)
     assert (done.lines, first.status, first.session) == ([said], "interrupted", begun.session)
     assert (second.resumed, cli.record().status, cli.noted()) == ("yes", "completed", [begun.handle])

@@ -91,7 +91,7 @@ def _records(ctx: Context) -> Iterator[Finding]:
         elif attempts.state(ctx.layout, record.handle, record.run_id) == "dead":
             yield Finding(
                 "attempt_interrupted",
-                f"git-agent was killed during attempt {record.attempts} of run {record.handle}",
+                f"git-agent could not settle attempt {record.attempts} of run {record.handle}",
                 f'go on: git agent resume {record.handle} "<message>"',
             )
 

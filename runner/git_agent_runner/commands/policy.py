@@ -124,7 +124,7 @@ def _closed(ctx: Context, record: Record) -> Record:
     from git_agent_runner.settle import close_dead
 
     closed = close_dead(ctx, record)
-    say(f"git-agent was killed during attempt {closed.attempts} of run {record.handle}: {closed.status}")
+    say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
     return closed._replace(branch=record.branch)
 
 

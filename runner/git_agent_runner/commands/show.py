@@ -77,7 +77,7 @@ def state_text(ctx: Context, record: Record) -> str:
     if state == "running":
         silent = _silence(ctx, record)
         return f"running, stalled: nothing printed for {silent:.0f} s" if silent > ctx.settings.stall_after else state
-    return "interrupted (git-agent was killed)" if state == "dead" else record.status or "unknown"
+    return "interrupted (git-agent could not settle it)" if state == "dead" else record.status or "unknown"
 
 
 def _silence(ctx: Context, record: Record) -> float:
