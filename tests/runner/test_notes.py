@@ -1,9 +1,7 @@
-"""Notes on real commits: many writers, rewritten history, and lines that somebody else wrote."""
+"""Notes on real commits: many writers, and rewritten history."""
 
 from __future__ import annotations
 
-import io
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,161 +10,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from git_agent_extractors.model import Session
-from git_agent_runner import git
-from git_agent_runner.model import Note, Record
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo, make
-
-REF = "refs/notes/agent"
-
-
-def record(handle: str = "7f3a9c21", **changes: Any) -> Record:
-    run_id = f"20261127T101502Z-codex-{handle}"
-    known = Record(
-        handle=handle,
-        run_id=run_id,
-        run_directory=f"agent/runs/{run_id}",
-        agent_name="codex",
-        session=Session("thread_id", "019a1c2d-0b01-7aaa-8bbb-0123456789ab"),
-        launch_args=("--model", "gpt-5"),
-        updated_at="2026-11-27T10:15:02.250Z",
-        branch="main",
-        host="box",
-    )
-    return known._replace(**changes)
-
-
-def line(own: str = "7f3a9c21", /, **changes: Any) -> str:
-    """A note's line, with some keys replaced; `...` leaves a key out."""
-    known = json.loads(notes.render(record(own))[2:])
-    return "- " + json.dumps({key: value for key, value in {**known, **changes}.items() if value is not ...})
-
-
-def noted(repo: GitRepo, text: str, commit: str = "HEAD") -> None:
-    blob = repo.git("hash-object", "-w", "--stdin", stdin=text)
-    repo.git("notes", f"--ref={REF}", "add", "-f", "-C", blob, commit)
-
-
-def raw(repo: GitRepo, commit: str = "HEAD") -> str:
-    """The bytes of a note."""
-    return git.run(("cat-file", "blob", repo.git("notes", f"--ref={REF}", "list", commit)), cwd=str(repo.path)).out
-
-
-def handles(found: tuple[Note, ...] | list[Note]) -> list[str]:
-    return [note.handle for note in found]
-
-
-def test_line_is_what_the_contract_says() -> None:
-    assert notes.render(record()) == (
-        '- {"schema": 1, "handle": "7f3a9c21", "runId": "20261127T101502Z-codex-7f3a9c21", "agentName": "codex", '
-        '"session": {"field": "thread_id", "value": "019a1c2d-0b01-7aaa-8bbb-0123456789ab"}, "branch": "main", '
-        '"launch": {"args": ["--model", "gpt-5"]}, "updatedAt": "2026-11-27T10:15:02.250Z", "host": "box"}'
-    )
-
-
-@pytest.mark.parametrize("branch", ["ü/ñ", "a\u2028b\ufeff\x1b[31m\x85", "x: {y}", "--output=pwn", None])
-def test_line_is_yaml_with_the_same_values(branch: str | None) -> None:
-    text = notes.render(record(branch=branch))
-    assert "\n" not in text
-    assert YAML(typ="safe").load(io.StringIO(text)) == [json.loads(text[2:])]
-    assert [note.branch for note in notes.parse(text)[0]] == [branch]
-
-
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
-        pytest.param(
-            ["--model", "gpt-5", "-s", "read-only"], ["--model", "gpt-5", "-s", "read-only"], id="plain values"
-        ),
-        pytest.param(["--yolo", "--oss"], ["--yolo", "--oss"], id="flags without a value"),
-        pytest.param(["-c", "model_reasoning_effort=high"], ["-c", "[redacted]"], id="configuration, whatever it is"),
-        pytest.param(
-            ["-c", 'http_headers={"Authorization"="Basic dXNlcjpwYXNz"}'], ["-c", "[redacted]"], id="header in TOML"
-        ),
-        pytest.param(["--image=/home/ann/x.png"], ["--image=[redacted]"], id="path"),
-        pytest.param(["--output-schema", "s.json"], ["--output-schema", "[redacted]"], id="any other value"),
-        pytest.param(["--api-key", "abc"], ["[redacted]"], id="flag that is not codex's"),
-        pytest.param(["sk-proj-0123456789abcdefABCDEF"], ["[redacted]"], id="stray word"),
-        pytest.param(["-m", "sk-proj-0123456789abcdefABCDEF"], ["-m", "[redacted]"], id="key in a model's place"),
-        pytest.param(["-m", "password is swordfish7"], ["-m", "[redacted]"], id="words in a model's place"),
-        pytest.param(["--model"], ["[redacted]"], id="flag without its value"),
-    ],
-)
-def test_secrets_do_not_reach_a_note(args: list[str], expected: list[str]) -> None:
-    text = notes.render(record(launch_args=tuple(args)))
-    assert json.loads(text[2:])["launch"]["args"] == expected
-
-
-def test_note_carries_every_field_and_keys_of_a_newer_schema() -> None:
-    found, problems = notes.parse(line(schema=2, mood="good"), "c0ffee")
-    assert problems == []
-    assert found == [
-        Note(
-            handle="7f3a9c21",
-            run_id="20261127T101502Z-codex-7f3a9c21",
-            agent_name="codex",
-            session=Session("thread_id", "019a1c2d-0b01-7aaa-8bbb-0123456789ab"),
-            branch="main",
-            launch_args=("--model", "gpt-5"),
-            updated_at="2026-11-27T10:15:02.250Z",
-            host="box",
-            schema=2,
-            commit="c0ffee",
-            extra={"mood": "good"},
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        pytest.param("reviewed by me", id="a person's own line"),
-        pytest.param(notes.render(record())[2:], id="no sequence mark"),
-        pytest.param(notes.render(record())[:-1], id="cut off"),
-        pytest.param("- {}", id="empty"),
-        pytest.param("- " + "[" * 5000, id="deep"),
-        pytest.param('- {"a": ' + "[" * 60000, id="deep in an object"),
-        pytest.param(line(host="x" * (64 << 10)), id="too long"),
-        pytest.param(line(handle="../../xx"), id="handle is a path"),
-        pytest.param(line(handle=12345678), id="handle is a number"),
-        pytest.param(line(runId="20261127T101502Z-codex-00000000"), id="run of another handle"),
-        pytest.param(line(runId="../20261127T101502Z-codex-7f3a9c21"), id="run id is a path"),
-        pytest.param(line(agentName="../codex"), id="engine is a path"),
-        pytest.param(line(agentName="--codex"), id="engine is a flag"),
-        pytest.param(line(session="x"), id="session is text"),
-        pytest.param(line(session={"field": "thread_id", "value": None}), id="half a session"),
-        pytest.param(line(launch={"args": "--yolo"}), id="args are text"),
-        pytest.param(line(launch={"args": [["--yolo"]]}), id="args are nested"),
-        pytest.param(line(branch=7), id="branch is a number"),
-        pytest.param(line(updatedAt="yesterday"), id="no time"),
-        pytest.param(line(updatedAt="2026-02-31T10:15:02Z"), id="no such day"),
-        pytest.param(line(schema=True), id="schema is no number"),
-        pytest.param(line(schema=0), id="schema before the first"),
-        pytest.param(line(host=...), id="key missing"),
-        pytest.param(line(branch="x").replace('"x"', '"\\ud800"'), id="half a character"),
-        pytest.param(line(branch="x").replace('"x"', '"\udcff"'), id="invalid UTF-8"),
-        pytest.param(line(schema=1).replace('"schema": 1', '"schema": ' + "9" * 5000), id="huge number"),
-    ],
-)
-def test_only_well_formed_lines_count(bad: str) -> None:
-    found, problems = notes.parse(f"\n{bad}\n\n{line('00000001')}\n")
-    assert handles(found) == ["00000001"]
-    assert problems == ["line 2 is not a run"]
-
-
-@pytest.mark.parametrize(
-    ("times", "newest"),
-    [
-        pytest.param(["2026-11-27T10:15:02Z", "2026-11-27T10:15:03Z"], 1, id="second"),
-        pytest.param(["2026-11-27T10:15:03Z", "2026-11-27T10:15:02Z"], 0, id="first"),
-        pytest.param(["2026-11-27T10:15:02Z", "2026-11-27T10:15:02.5Z"], 1, id="a fraction is later than none"),
-        pytest.param(["2026-11-27T10:15:02.5Z", "2026-11-27T10:15:02.45Z"], 0, id="fractions of other lengths"),
-    ],
-)
-def test_newest_line_of_a_handle_wins(times: list[str], newest: int) -> None:
-    found, _ = notes.parse("\r\n".join(line(updatedAt=time) for time in times))
-    assert [note.updated_at for note in found] == [times[newest]]
+from support.noted import REF, handles, line, noted, raw, record
 
 
 def test_write_and_read_back(repo: GitRepo) -> None:
