@@ -115,13 +115,13 @@ def _status(printed: Status, ended: Ended) -> Status:
 def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> int:
     """What git-agent exits with: the engine's status if non-zero, 1 when the engine's 0 is not to be believed.
 
-    A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM), unless the work was done.
+    A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM), whatever came of the work:
+    an engine may end its turn because our signal ended its tool.
     """
-    if verdict.status == "completed" and ended.by_us:
-        ended = ended._replace(exit_status=0, interrupted=False)  # what our signal made of it says nothing
-        signal = None
     if signal is not None:
         return 128 + signal
+    if verdict.status == "completed" and ended.by_us:
+        ended = ended._replace(exit_status=0, interrupted=False)  # what our signal made of it says nothing
     if ended.interrupted:
         return INTERRUPTED
     if ended.timed_out and (ended.exit_status or 0) < 0:

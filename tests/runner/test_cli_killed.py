@@ -82,7 +82,7 @@ def test_twice_means_now(cli: Cli) -> None:
 def test_work_that_was_done_is_done(cli: Cli, number: int) -> None:
     """The engine has finished its turn, and lingers."""
     run = Running(cli, "start", "-e", "claude", "x", when="FAKE_END")
-    assert (run.end(number), cli.record().status) == (0, "completed")
+    assert (run.end(number), cli.record().status) == (128 + number, "completed")
 
 
 def settled(cli: Cli) -> None:

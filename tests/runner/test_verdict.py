@@ -118,7 +118,7 @@ def test_status(printed: Status, ended: Ended, want: Status) -> None:
         pytest.param(("interrupted", None), Ended(0, interrupted=True), False, None, 130, id="Ctrl-C"),
         pytest.param(("interrupted", None), Ended(-15, interrupted=True), False, 15, 143, id="we were sent TERM"),
         pytest.param(("failed", None), Ended(None), False, None, 1, id="never spawned"),
-        pytest.param(("completed", "yes"), Ended(-2, interrupted=True), False, 2, 0, id="Ctrl-C after the turn"),
+        pytest.param(("completed", "yes"), Ended(-2, interrupted=True), False, 2, 130, id="Ctrl-C after the turn"),
         pytest.param(("completed", "yes"), Ended(-15, timed_out=True), False, None, 0, id="time-out after the turn"),
         pytest.param(("completed", "as_new"), Ended(-15, timed_out=True), False, None, 1, id="as new all the same"),
     ],

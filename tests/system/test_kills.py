@@ -104,7 +104,9 @@ def test_a_signal_in_a_tool_call_of_the_second_turn(world: World, number: signal
     session = world.session()
     process = in_a_tool_call(world, "MK2 SLOWTOOL")
     ended(world, process, number, status)
-    assert world.facts()["status"] == "interrupted"
+    # codex 0.65.0 was seen to take the tool's end for its result, and to finish its turn before it ended itself.
+    finished = bool(world.requests()[-1].tool_results)
+    assert world.facts()["status"] == ("completed" if finished else "interrupted")
     world.resume("MK3 and go on")
     world.carried("MK1", "MK2", "MK3")
     assert world.session() == session
