@@ -19,7 +19,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
-from git_agent_runner.store import attempts, notes, pointer
+from git_agent_runner.store import attempts, noting, pointer
 from git_agent_runner.store.layout import handle_of
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Asked, Ended, Verdict, judge
@@ -81,7 +81,7 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     )
     attempts.save(ctx.layout, attempt)
     record = _write_record(ctx, attempt)
-    noted = _warning(notes.write, ctx.repo, attempt.head_after, record)
+    noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
     pointed = _warning(_point, ctx, record)
     warnings = tuple(text for text in (noted, pointed) if text)
     return Settled(record, attempt, verdict, transcript, warnings, pointed is None)

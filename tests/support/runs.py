@@ -10,7 +10,7 @@ from git_agent_extractors.model import Session
 from git_agent_runner import settings
 from git_agent_runner.model import Record
 from git_agent_runner.resolve import Resolved, resolve
-from git_agent_runner.store import notes, pointer
+from git_agent_runner.store import noting, pointer
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
 from support.gitrepo import GitRepo
@@ -52,7 +52,7 @@ def leave(repo: GitRepo, handle: str, what: str = "record note pointer", **chang
     if "record" in what:
         index(repo).create(made)
     if "note" in what:
-        notes.write(facts, facts.head, made)
+        noting.write(facts, facts.head, made)
     if "pointer" in what:
         assert made.branch is not None
         pointer.write(facts, made.branch, handle)
