@@ -17,19 +17,19 @@ from git_agent_extractors.hint import LINES, REACH, begins_screen
 from git_agent_extractors.lines import LINE_CAP, is_utf16
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source
 from git_agent_extractors.profile import Mode, Profile
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.scan import Scan
 
 WINDOW = 1 << 20
 _BANNER_SIZE = 1 << 14
 
 
-def find_session(engine: str, sources: Mapping[Source, Path]) -> tuple[Session, Source | None]:
+def find_session(engine: str | Profile, sources: Mapping[Source, Path]) -> tuple[Session, Source | None]:
     """The session that `read` would name, and the source it stands in; (NO_SESSION, None) without one.
 
     Raises KeyError for an unknown engine, OSError for a file that cannot be read.
     """
-    return search(PROFILES[engine], sources, WINDOW)
+    return search(profile_of(engine), sources, WINDOW)
 
 
 def search(profile: Profile, sources: Mapping[Source, Path], window: int) -> tuple[Session, Source | None]:

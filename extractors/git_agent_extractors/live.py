@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from git_agent_extractors.model import SOURCES, Event, Source
-from git_agent_extractors.profile import Mode
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profile import Mode, Profile
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.scan import Scan
 
 
@@ -15,9 +15,9 @@ class Decoder:
     that at most `lines.LINE_CAP` bytes.
     """
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str | Profile) -> None:
         """Raises KeyError for an unknown engine."""
-        self._profile = PROFILES[engine]
+        self._profile = profile_of(engine)
         self._mode = Mode()
         self._scans: dict[Source, Scan] = {}
 

@@ -12,3 +12,8 @@ PROFILES: dict[str, Profile] = {
     "opencode": opencode.PROFILE,
     "iflow": iflow.PROFILE,
 }
+
+
+def profile_of(engine: str | Profile) -> Profile:
+    """A shipped engine's profile by its name; one that is not shipped is given as it is. Raises KeyError."""
+    return PROFILES[engine] if isinstance(engine, str) else engine

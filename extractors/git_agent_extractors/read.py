@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from git_agent_extractors.model import SOURCES, Source, Transcript
-from git_agent_extractors.profile import Mode
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profile import Mode, Profile
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.scan import Scan
 from git_agent_extractors.summary import Summary
 
@@ -17,13 +17,13 @@ CHUNK = 1 << 18
 _ORDER: tuple[Source, ...] = ("pty-output", "stderr", "stdout")
 
 
-def read(engine: str, sources: Mapping[Source, Path], *, exit_status: int | None = None) -> Transcript:
+def read(engine: str | Profile, sources: Mapping[Source, Path], *, exit_status: int | None = None) -> Transcript:
     """All that an attempt's files say; a missing file is an absent source.
 
     `exit_status` is the engine's (negative for a signal, None when unknown); it decides only where the engine printed
     no end. Raises KeyError for an unknown engine, OSError for a file that cannot be read.
     """
-    profile, mode = PROFILES[engine], Mode()
+    profile, mode = profile_of(engine), Mode()
     summary = Summary(profile)
     scans: dict[Source, Scan] = {}
     for source in _ORDER:
@@ -40,16 +40,16 @@ def read(engine: str, sources: Mapping[Source, Path], *, exit_status: int | None
     return summary.transcript(scans, exit_status)
 
 
-def read_stream(engine: str, stream: BinaryIO, source: Source = "stdout") -> Transcript:
+def read_stream(engine: str | Profile, stream: BinaryIO, source: Source = "stdout") -> Transcript:
     """A transcript from an open binary stream, as `read_file` reads one."""
-    profile = PROFILES[engine]
+    profile = profile_of(engine)
     summary = Summary(profile)
     scan = Scan(profile, source, Mode())
     _drain(scan, stream, summary)
     return summary.transcript({source: scan}, None)
 
 
-def read_file(engine: str, path: Path) -> Transcript:
+def read_file(engine: str | Profile, path: Path) -> Transcript:
     """A transcript of unknown kind, whoever recorded it. A file named as one of our sources is read as that one."""
     source: Source = next((source for source in SOURCES if path.name == source), "stdout")
     with path.open("rb", buffering=0) as stream:
