@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from git_agent_extractors.model import Event, Status
+from git_agent_extractors.model import SOURCES, Event, Source, Status
 
 Object = dict[str, Any]
 Events = Sequence[Event]
@@ -94,6 +94,10 @@ class Profile(NamedTuple):
     closing: Callable[[Object], bool] = lambda _: False
     # The answer in the lines of a text-mode output.
     answer: Callable[[Sequence[str]], str] = lambda lines: "\n".join(lines).strip()
+    # The key of an object under which its id stands, where that is not `field`.
+    key: str = ""
+    # Where the reader's blocks of text are the engine's own.
+    blocks_on: tuple[Source, ...] = SOURCES
 
 
 def knows(profile: Profile, obj: Object) -> bool:

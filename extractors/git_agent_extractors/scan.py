@@ -31,12 +31,13 @@ class Scan:
     ) -> None:
         self._profile = profile
         self._kinds = profile.kinds
-        self._key = profile.field
+        self._key = profile.key or profile.field
         self._source = source
         self._mode = mode
         self._cap = cap
         self._lines = Lines(cap)
         self._reader = profile.reader(mode)
+        self._blocks = source in profile.blocks_on
         self._document = Document(cap)
         self._hint = ExitHint(profile.hint)
         self._screen = screen
@@ -245,7 +246,7 @@ class Scan:
             self.printed = True
             self._quoted()
             before = self._mode.text
-            events = NOTHING if self._screen else self._reader.line(text, raw)
+            events = self._reader.line(text, raw) if self._blocks and not self._screen else NOTHING
             if self._mode.text and not before:  # what looked like events was the echo of a command line
                 self._value, self.known = None, False
             self._block(events, out)
