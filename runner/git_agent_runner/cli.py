@@ -29,6 +29,7 @@ COMMANDS = {
     "engines": "Show which engines are here and can resume",
     "init": "Prepare this repository: notes follow amend and rebase",
     "doctor": "Say what is wrong in this repository, and mend it",
+    "hooks": "Install the hooks that keep notes right as history moves",
 }
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 ERROR_SCHEMA = 1
@@ -127,6 +128,12 @@ def complain(error: UserError, arguments: Sequence[str]) -> int:
 
 def report_bug(error: Exception, arguments: Sequence[str]) -> int:
     """An exception nobody foresaw is a bug of ours: the trace goes to a file, its path to the terminal."""
+    fatal(f"a bug in git-agent: {type(error).__name__}", (save_trace(error, arguments),))
+    return BUG
+
+
+def save_trace(error: Exception, arguments: Sequence[str]) -> str:
+    """Save the trace of a bug; a sentence that says where."""
     import platform
     import tempfile
 
@@ -136,11 +143,9 @@ def report_bug(error: Exception, arguments: Sequence[str]) -> int:
         handle, path = tempfile.mkstemp(prefix="git-agent-bug-", suffix=".txt")
         with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(head + _trace(error))
-        hint = f"its trace was saved to {path}; please report it"
     except OSError as failure:
-        hint = f"its trace could not be saved: {failure.strerror}; please report what you did"
-    fatal(f"a bug in git-agent: {type(error).__name__}", (hint,))
-    return BUG
+        return f"its trace could not be saved: {failure.strerror}; please report what you did"
+    return f"its trace was saved to {path}; please report it"
 
 
 def _trace(error: BaseException) -> str:

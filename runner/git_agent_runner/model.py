@@ -124,3 +124,5 @@ class Settings(NamedTuple):
     stall_after: float = 300.0
     binaries: dict[str, str] = {}  # noqa: RUF012  engine -> path; built once, never mutated
     args: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  engine -> launch args; built once, never mutated
+    hints: bool = True  # may hooks speak?
+    trailer: bool = False  # do commits of a run name it?

@@ -47,6 +47,18 @@ def resolve(
     return _by_pointer(search) or _otherwise(search)
 
 
+def at_hand(repo: Repository, config: Config, index: Index, now: float, environ_handle: str | None) -> Record | None:
+    """The run that a hook may take for this work tree's own without a search: the one that we are inside, else the
+    pointer's. None where there is none, or where its record cannot be read.
+    """
+    search = Search(repo, config, index, now)
+    if environ_handle and is_handle(environ_handle) and (record := search.record(environ_handle)):
+        return search.found(record, "GIT_AGENT_HANDLE").record
+    search.branch = repo.branch
+    found = _by_pointer(search)
+    return found.record if found else None
+
+
 def _by_handle(search: Search, text: str) -> Resolved:
     known = search.index.find_prefix(text)
     if len(known) == 1:

@@ -118,13 +118,31 @@ def _stall_after(settings: Settings, entry: Entry, _repo: Repository, _environ: 
     return settings._replace(stall_after=_seconds(text))
 
 
+def _hints(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    return settings._replace(hints=_switch(entry, "agent.hints"))
+
+
+def _trailer(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    return settings._replace(trailer=_switch(entry, "agent.trailer"))
+
+
 _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], Settings]] = {
     "engine": _engine,
     "fallback": _fallback,
     "continuemessage": _continue_message,
     "defaultdirectory": _directory,
     "stallafter": _stall_after,
+    "hints": _hints,
+    "trailer": _trailer,
 }
+
+# Git's own words for yes and no; a key without `=` is yes.
+_SWITCHES = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0", ""), False)}
+
+
+def _switch(entry: Entry, name: str) -> bool:
+    known = entry._replace(value="true" if entry.value is None else entry.value.lower())
+    return _SWITCHES[_checked(known, name, _SWITCHES.__contains__, "true or false")]
 
 
 def _checked(entry: Entry, name: str, valid: Callable[[str], object], expected: str) -> str:

@@ -75,6 +75,11 @@ def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str
     return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
+def listed(repo: Repository) -> tuple[str, ...]:
+    """The commits that have a note, whatever it says."""
+    return tuple(_listing(repo))
+
+
 def texts(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
     """The notes of these commits as they stand, without those that are too large; a commit without one is left out."""
     return _texts(repo, _listing(repo, commits))

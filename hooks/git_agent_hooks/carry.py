@@ -1,0 +1,73 @@
+"""Notes follow commits that are made anew where git's own rewriteRef does not carry them.
+
+Git tells the pairs to post-rewrite. For the others the sources are what an earlier hook left, the reflog, and likeness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from git_agent_hooks import likeness, state
+from git_agent_hooks.fired import Fired
+from git_agent_runner import refs
+from git_agent_runner.context import Context
+from git_agent_runner.git import HEADS, in_repo
+from git_agent_runner.store import notes
+from git_agent_runner.store.carried import Pair, carry
+
+LIMIT = 200  # commits on either side that are compared
+
+
+def after(ctx: Context, fired: Fired) -> None:
+    """What the hook `fired` asks for. Raises NoteFailed."""
+    head = ctx.repo.head
+    if head is None or not notes.exists(ctx.repo):
+        return
+    if fired.hook == "post-merge":
+        if fired.args[:1] == ("1",):
+            state.leave(ctx.repo, head, state.squashed(ctx.repo))
+    elif fired.hook == "post-rewrite":
+        carry(ctx.repo, _told(fired.stdin) or _rewritten(ctx, head))
+    elif not state.rebasing(ctx.repo):
+        carry(ctx.repo, tuple(_committed(ctx, head)))
+
+
+def _told(stdin: str) -> tuple[Pair, ...]:
+    words = (line.split() for line in stdin.split("\n"))
+    return tuple((pair[0], pair[1]) for pair in words if len(pair) >= 2)
+
+
+def _rewritten(ctx: Context, head: str) -> tuple[Pair, ...]:
+    """Under pre-commit nobody tells the pairs. What the branch named before is in its reflog."""
+    before = refs.commit_of(ctx.repo, f"{HEADS}{ctx.repo.branch}@{{1}}" if ctx.repo.branch else "ORIG_HEAD")
+    if before is None:
+        return ()
+    old = refs.history(ctx.repo, before, (head,), LIMIT)
+    new = refs.history(ctx.repo, head, (before,), LIMIT)
+    if len(old) == len(new) == 1:  # an amend may change all that could be alike
+        return ((old[0], new[0]),)
+    return likeness.pairs(ctx.repo, old, new)
+
+
+def _committed(ctx: Context, head: str) -> Iterator[Pair]:
+    """The commits that this one was made from: a cherry-pick's, or those of a squash merge."""
+    left = state.take(ctx.repo)
+    if picked := state.picked(ctx.repo):
+        yield picked, head
+    elif left:
+        yield from ((source.oid, head) for source in left if _became(ctx, source, head))
+    elif in_repo(ctx.repo, "reflog", "-1", "--format=%gs", check=False).out.startswith("commit (cherry-pick)"):
+        yield from ((oid, head) for oid in _same_authorship(ctx, list(notes.listed(ctx.repo)), head))
+
+
+def _became(ctx: Context, source: state.Source, head: str) -> bool:
+    """What was left may be of a commit that never came to be: a squash merge undone, a message never written."""
+    if source.base is None:
+        return bool(_same_authorship(ctx, [source.oid], head))
+    parent = refs.commit_of(ctx.repo, f"{head}^")
+    return parent == source.base and bool(likeness.paths(ctx.repo, source.oid) & likeness.paths(ctx.repo, head))
+
+
+def _same_authorship(ctx: Context, oids: list[str], head: str) -> list[str]:
+    known = likeness.authorship(ctx.repo, [*oids, head])
+    return [oid for oid in oids if oid != head and known.get(oid) == known[head]]

@@ -1,0 +1,31 @@
+"""After a switch: one line that says that a session waits on this branch."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+from git_agent_hooks import state
+from git_agent_hooks.fired import Fired
+from git_agent_runner.context import Context
+from git_agent_runner.model import Record
+from git_agent_runner.present import shown
+from git_agent_runner.resolve import at_hand
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+def hint(ctx: Context, fired: Fired) -> str | None:
+    """The line, or None: after a file checkout, in a rebase, inside a run, on a branch without one."""
+    if fired.args[2:3] != ("1",) or "GIT_AGENT_HANDLE" in ctx.environ or state.rebasing(ctx.repo):
+        return None
+    now = time.time()
+    run = at_hand(ctx.repo, ctx.config, ctx.runs, now, None) if ctx.repo.branch else None
+    return None if run is None else _line(run, now)
+
+
+def _line(run: Record, now: float) -> str:
+    seconds = now - datetime.fromisoformat(run.updated_at).timestamp()
+    ago = next((f"{int(seconds // unit)} {word} ago" for unit, word in _UNITS if seconds >= unit), "just now")
+    what = f"run {run.handle} ({run.agent_name}, {ago}) waits on {shown(run.branch or '')}"
+    return f'{what}: git agent resume "<message>"'

@@ -1,0 +1,113 @@
+"""The door: git's installed hooks and pre-commit's come in here, and nothing that goes wrong goes out to git."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from git_agent_hooks.fired import Fired, by_pre_commit, stage
+from git_agent_hooks.speak import say
+from git_agent_runner.context import Context, load
+from git_agent_runner.errors import UserError
+
+Action = Callable[[Context, Fired], str | None]
+
+
+def _record(ctx: Context, _fired: Fired) -> None:
+    from git_agent_hooks.record import record
+
+    record(ctx)
+
+
+def _carry(ctx: Context, fired: Fired) -> None:
+    from git_agent_hooks.carry import after
+
+    after(ctx, fired)
+
+
+def _hint(ctx: Context, fired: Fired) -> str | None:
+    from git_agent_hooks.hint import hint
+
+    return hint(ctx, fired)
+
+
+def _trailer(ctx: Context, fired: Fired) -> None:
+    from git_agent_hooks.trailer import trailer
+
+    trailer(ctx, fired)
+
+
+def _chosen_trailer(ctx: Context, fired: Fired) -> None:
+    """Installed with the others, so a setting asks for it; in a pre-commit file it stands by name."""
+    if ctx.settings.trailer:
+        _trailer(ctx, fired)
+
+
+# What an installed hook does, in this order.
+INSTALLED: dict[str, tuple[Action, ...]] = {
+    "prepare-commit-msg": (_chosen_trailer,),
+    "post-commit": (_carry, _record),
+    "post-rewrite": (_carry,),
+    "post-merge": (_carry,),
+    "post-checkout": (_hint,),
+}
+# pre-commit's hooks without `git-agent-`, and the stage where pre-commit's variables tell none.
+BY_PRE_COMMIT: dict[str, tuple[Action, str]] = {
+    "record": (_record, "post-commit"),
+    "carry": (_carry, "post-commit"),
+    "hint": (_hint, "post-checkout"),
+    "trailer": (_trailer, "prepare-commit-msg"),
+}
+
+
+def installed(argv: Sequence[str]) -> int:
+    """`python -m git_agent_hooks HOOK [ARGS]`, as an installed hook calls it. Always 0."""
+    hook, *args = argv
+    # Only post-rewrite is told something there; another hook's stdin may be a pipe that nobody closes.
+    stdin = sys.stdin.read() if hook == "post-rewrite" else ""
+    fired = Fired(hook, tuple(args), os.environ, stdin)
+    return _quietly(INSTALLED.get(hook, ()), fired)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`git-agent-hook NAME [WORDS]`: a hook of .pre-commit-hooks.yaml. `run` and `check` may fail, when asked to."""
+    name, *words = sys.argv[1:] if argv is None else argv
+    if name == "run":
+        from git_agent_hooks.run import run
+
+        return run(words)
+    if name == "check":
+        from git_agent_hooks.check import check
+
+        return check()
+    action, usual = BY_PRE_COMMIT[name]
+    return _quietly((action,), by_pre_commit(stage(os.environ) or usual, words, os.environ))
+
+
+def _quietly(actions: Sequence[Action], fired: Fired) -> int:
+    """Do them all. At most one line is said, and git's command goes on whatever happens."""
+    lines: list[str] = []
+    try:
+        ctx = load(fired.environ)
+    except UserError as error:
+        lines.append(error.message)
+    else:
+        for action in actions:
+            lines += _line(action, ctx, fired)
+        lines = lines if ctx.settings.hints else []
+    for line in lines[:1]:
+        say(line, fired.environ)
+    return 0
+
+
+def _line(action: Action, ctx: Context, fired: Fired) -> list[str]:
+    try:
+        said = action(ctx, fired)
+    except UserError as error:
+        said = error.message
+    except Exception as error:  # noqa: BLE001  a bug of ours must not end the person's git command
+        from git_agent_runner.cli import save_trace
+
+        said = f"a bug in git-agent's {fired.hook} hook; {save_trace(error, (fired.hook,))}"
+    return [said] if said else []

@@ -1,0 +1,25 @@
+"""After a commit: note the branch's run on it, so that the nearest note is on the newest commit."""
+
+from __future__ import annotations
+
+import time
+
+from git_agent_hooks import state
+from git_agent_runner.context import Context
+from git_agent_runner.resolve import at_hand
+from git_agent_runner.store import noteline, notes, noting
+
+
+def record(ctx: Context) -> None:
+    """Note the run on HEAD: that of the run we are inside, else that of this branch's pointer, if there is one.
+
+    In a rebase nothing is done: git and `carry` move the notes of the commits that it makes anew. Raises UserError.
+    """
+    if ctx.repo.head is None or state.rebasing(ctx.repo):
+        return
+    run = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), ctx.environ.get("GIT_AGENT_HANDLE"))
+    if run is None or run.session.value is None:
+        return
+    line = noteline.render(run)
+    if line not in notes.texts(ctx.repo, [ctx.repo.head]).get(ctx.repo.head, "").split("\n"):
+        noting.write(ctx.repo, ctx.repo.head, run)

@@ -1,0 +1,105 @@
+"""`git-agent-run`: a hook that starts an agent, or goes on with the branch's, with a prompt of the team's.
+
+What git is about to do is told to the agent as text. The agent works in the work tree; nothing here writes the index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from git_agent_hooks.fired import pushed_by_pre_commit, stage
+from git_agent_hooks.speak import say
+from git_agent_runner.cli import main as git_agent
+from git_agent_runner.errors import UserError
+from git_agent_runner.parse import read_message
+
+SHOWN = 200  # file names that are told
+MESSAGE = 1 << 14  # characters of a commit message that are told
+
+
+def run(words: Sequence[str]) -> int:
+    """The hook's exit status: 0, whatever came of the run, unless its arguments ask for `--on-failure fail`."""
+    asked = "fail" in words
+    try:
+        with command.make_context("git-agent-run", list(words)) as ctx:
+            status: int = command.invoke(ctx)
+    except (UserError, click.UsageError) as error:
+        say(f"git-agent-run: {error.message}", os.environ)
+        return 1 if asked else 0
+    return status if asked else 0
+
+
+@click.command()
+@click.option("--prompt", metavar="TEXT", help="What the agent is asked.")
+@click.option("--prompt-file", metavar="FILE", help="Read it from FILE.")
+@click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
+@click.option("--resume", is_flag=True, help="Go on with this branch's session, where there is one.")
+@click.option("--timeout", metavar="SECONDS", help="End the engine after this time.")
+@click.option("--on-failure", type=click.Choice(["pass", "fail"]), help="Does a failed run fail the hook? pass.")
+@click.argument("files", nargs=-1)
+def command(
+    prompt: str | None,
+    prompt_file: str | None,
+    engine: str | None,
+    resume: bool,
+    timeout: str | None,
+    on_failure: str | None,  # noqa: ARG001  `run` looks for it before the words are known to be right
+    files: tuple[str, ...],
+) -> int:
+    """Start an agent from a hook of git. FILES are those that pre-commit passes."""
+    if inside := os.environ.get("GIT_AGENT_HANDLE"):
+        say(f"inside run {inside}: a hook starts no other", os.environ)
+        return 0
+    told = context(os.environ, files)
+    if told is None:
+        return 0
+    asked = read_message(None, prompt, prompt_file, ("--prompt", "--prompt-file"))
+    if asked is None:
+        raise click.UsageError("give --prompt TEXT or --prompt-file FILE in its args")
+    words = ["start", f"--prompt={asked.rstrip()}\n\n{told}".rstrip()]
+    words += ["--resume"] if resume else []
+    words += [f"--engine={engine}"] if engine else []
+    words += [f"--timeout={timeout}"] if timeout else []
+    return git_agent(words)
+
+
+def context(environ: Mapping[str, str], files: Sequence[str]) -> str | None:
+    """What git is doing, for the agent to read; None where there is nothing to do."""
+    return _TELL.get(stage(environ) or "", _commit)(environ, files)
+
+
+def _commit(_environ: Mapping[str, str], files: Sequence[str]) -> str:
+    if len(files) == 1 and Path(files[0]).name in {"COMMIT_EDITMSG", "MERGE_MSG"}:
+        with suppress(OSError):
+            return f"The commit message:\n{Path(files[0]).read_text(encoding='utf-8', errors='replace')[:MESSAGE]}"
+    more = [f"and {len(files) - SHOWN} more"] if len(files) > SHOWN else []
+    return "\n".join(["Files of this commit:", *(f"- {name}" for name in files[:SHOWN]), *more]) if files else ""
+
+
+def _push(environ: Mapping[str, str], _files: Sequence[str]) -> str | None:
+    pushes = pushed_by_pre_commit(environ)
+    lines = [
+        f"About to push {push.local or push.local_oid} to {push.remote}: commits {push.remote_oid}..{push.local_oid}"
+        for push in pushes
+    ]
+    return "\n".join(lines) or None
+
+
+def _checkout(environ: Mapping[str, str], _files: Sequence[str]) -> str | None:
+    if environ.get("PRE_COMMIT_CHECKOUT_TYPE") != "1":
+        return None
+    return f"Checked out {environ.get('PRE_COMMIT_TO_REF', '')}, before {environ.get('PRE_COMMIT_FROM_REF', '')}"
+
+
+_TELL: dict[str, Callable[[Mapping[str, str], Sequence[str]], str | None]] = {
+    "pre-push": _push,
+    "post-checkout": _checkout,
+    "post-rewrite": lambda environ, _: f"Commits were rewritten by git {environ['PRE_COMMIT_REWRITE_COMMAND']}",
+    "post-merge": lambda _environ, _files: "A merge was made",
+    "pre-rebase": lambda environ, _: f"About to rebase onto {environ['PRE_COMMIT_PRE_REBASE_UPSTREAM']}",
+}

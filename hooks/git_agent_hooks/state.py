@@ -1,0 +1,58 @@
+"""What git is in the middle of, and what one hook leaves for the next one: a file in this work tree's git directory."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from git_agent_runner.model import Repository
+
+# The commits that the next commit is made from, for post-commit: by then git has removed SQUASH_MSG, and where a
+# conflict was in the way CHERRY_PICK_HEAD too (seen with 2.39). The installed prepare-commit-msg writes it by itself.
+SOURCES = "agent-sources"
+
+
+class Source(NamedTuple):
+    """A commit that is being made anew. `base` is where HEAD stood when a squash merge took it in, None for a pick."""
+
+    oid: str
+    base: str | None
+
+
+def rebasing(repo: Repository) -> bool:
+    """Is a rebase or `git am` going on in this work tree?"""
+    return any((Path(repo.git_dir) / name).is_dir() for name in ("rebase-merge", "rebase-apply"))
+
+
+def picked(repo: Repository) -> str | None:
+    """The commit that `git cherry-pick` is making anew, as long as git says so."""
+    return next(iter(_lines(repo, "CHERRY_PICK_HEAD")), None)
+
+
+def squashed(repo: Repository) -> tuple[str, ...]:
+    """The commits that `git merge --squash` has put into the index, as its message names them."""
+    return tuple(line.removeprefix("commit ")[:64].strip() for line in _lines(repo, "SQUASH_MSG") if _names(line))
+
+
+def _names(line: str) -> bool:
+    return line.startswith("commit ") and not line.removeprefix("commit ")[:40].strip("0123456789abcdef")
+
+
+def leave(repo: Repository, base: str, oids: tuple[str, ...]) -> None:
+    """For the next commit on top of `base`."""
+    (Path(repo.git_dir) / SOURCES).write_text("".join(f"{oid} {base}\n" for oid in oids))
+
+
+def take(repo: Repository) -> tuple[Source, ...]:
+    """What was left, once."""
+    left = [line.split() for line in _lines(repo, SOURCES)]
+    (Path(repo.git_dir) / SOURCES).unlink(missing_ok=True)
+    return tuple(Source(words[0], words[1] if len(words) > 1 else None) for words in left)
+
+
+def _lines(repo: Repository, name: str) -> list[str]:
+    with suppress(OSError):
+        text = (Path(repo.git_dir) / name).read_text(encoding="utf-8", errors="replace")
+        return [line for line in text.split("\n") if line.strip()]
+    return []
