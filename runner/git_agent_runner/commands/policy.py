@@ -72,6 +72,7 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     from git_agent_runner.commands import output
     from git_agent_runner.drive import run
 
+    _refuse_in_hook_of_run(ctx)
     if plan.interactive and not (os.isatty(0) and os.isatty(1)):
         raise UserError(
             "an interactive session needs a terminal on stdin and stdout",
@@ -85,6 +86,20 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     done = run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
     _let_notes_follow(ctx)
     return done
+
+
+def _refuse_in_hook_of_run(ctx: Context) -> None:
+    """An agent whose commit sets off a hook that starts an agent, whose commit … would never end (C12).
+
+    An engine's environment has none of git's variables, so one that is there again says that git runs us: a hook.
+    """
+    handle = ctx.environ.get("GIT_AGENT_HANDLE")
+    if handle and not {"GIT_PREFIX", "GIT_INDEX_FILE"}.isdisjoint(ctx.environ):
+        raise UserError(
+            f"this is a hook inside run {handle}: an agent's own commits start no other agent",
+            code="inside_run",
+            hints=('in the hook: [ -n "$GIT_AGENT_HANDLE" ] || git agent start …',),
+        )
 
 
 def told(ctx: Context, done: Finished, wish: Wish, mode: Mode) -> int:
