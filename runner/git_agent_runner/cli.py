@@ -30,6 +30,7 @@ COMMANDS = {
     "init": "Prepare this repository: notes follow amend and rebase",
     "doctor": "Say what is wrong in this repository, and mend it",
     "hooks": "Install the hooks that keep notes right as history moves",
+    "fixtures": "Record engines and look at recordings",
 }
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 ERROR_SCHEMA = 1
