@@ -184,7 +184,7 @@ def _refuse_tracked(repo: Repository, entries: list[Entry], environ: Mapping[str
         return
     tops = [worktree.path for worktree in worktrees(repo)]
     for entry in unusual:
-        if any(_inside_work_tree(repo, entry.file, top) for top in tops):
+        if any(inside_work_tree(repo, entry.file, top) for top in tops):
             raise UserError(
                 f"{entry.key} comes from '{entry.file}', a file inside a work tree",
                 code="untrusted_setting",
@@ -200,7 +200,7 @@ def _usual_files(repo: Repository, environ: Mapping[str, str]) -> list[str]:
     return [*own, named, os.path.join(home, ".gitconfig"), os.path.join(xdg, "git/config")]
 
 
-def _inside_work_tree(repo: Repository, file: str, top: str) -> bool:
+def inside_work_tree(repo: Repository, file: str, top: str) -> bool:
     """`.git/` lies in the work tree too and is no part of it; a work tree may lie in a bare repository's directory."""
     ways = (os.path.realpath(file), os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)))
     dirs = [path for path in (repo.common_dir, repo.git_dir) if _inside(path, top)]
