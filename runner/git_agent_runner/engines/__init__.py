@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
+
+if TYPE_CHECKING:
+    from git_agent_extractors.profile import Profile
+    from git_agent_runner.engines.user import Added
 
 MODULES = {
     "codex": "git_agent_runner.engines.codex",
@@ -16,14 +23,34 @@ MODULES = {
 }
 
 
-def load(name: str) -> Engine:
-    """The engine of that name; only its own module is imported. Raises UserError for a name not in the table."""
+def load(name: str, environ: Mapping[str, str] = os.environ) -> Engine:
+    """The engine of that name: one of the table, or one that the person has added. Only its own code is imported.
+
+    Raises UserError `engine_unknown`, or for a profile of the person's own `profile_invalid`, `profile_in_repository`.
+    """
     module = MODULES.get(name)
     if module is None:
+        return _added(name, environ).engine
+    engine: Engine = import_module(module).ENGINE
+    return engine
+
+
+def profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
+    """How the output of that engine is read. Raises UserError as `load` does."""
+    from git_agent_extractors.profiles import PROFILES
+
+    return PROFILES[name] if name in MODULES else _added(name, environ).profile
+
+
+def _added(name: str, environ: Mapping[str, str]) -> Added:
+    from git_agent_runner.engines import user
+
+    found = user.find(name, environ)
+    if found is None:
+        known = ", ".join((*MODULES, *(other for other in user.names(environ) if other not in MODULES)))
         raise UserError(
             f"unknown engine '{name}'",
             code="engine_unknown",
-            hints=(f"engines are: {', '.join(MODULES)}",),
+            hints=(f"engines are: {known}", f"another one is described in {user.folder(environ)}/<name>.yaml"),
         )
-    engine: Engine = import_module(module).ENGINE
-    return engine
+    return found
