@@ -12,6 +12,7 @@ from typing import NamedTuple
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.engines import profile
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
 from git_agent_runner.model import Attempt, Record
@@ -170,7 +171,7 @@ class _Live:
         self.record = record
         self.attempt = attempt
         self.view = view
-        self._decoder = Decoder(plan.engine.name)
+        self._decoder = Decoder(profile(plan.engine.name, ctx.environ))
         self._known = plan.kind in ("resume", "continue")
 
     def spawned(self, pid: int, created: float) -> None:

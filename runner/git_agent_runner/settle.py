@@ -13,7 +13,7 @@ from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Tra
 from git_agent_extractors.read import read
 from git_agent_runner import refs, settings
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines import load
+from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
@@ -141,10 +141,10 @@ def _asked_then(record: Record, attempt: Attempt) -> Asked:
 
 
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
-    """What one attempt's files say."""
+    """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
     folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
     files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).exists()}
-    return read(attempt.agent_name, files, exit_status=exit_status)
+    return read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
 
 
 def work_tree(ctx: Context, cwd: str) -> Repository:

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from git_agent_extractors.model import Transcript
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profile import Profile
 from git_agent_extractors.read import read_file, read_stream
-from git_agent_runner.errors import FATAL, UsageError
+from git_agent_runner.engines import profile
+from git_agent_runner.errors import FATAL, UsageError, UserError
 from git_agent_runner.present import fatal, print_json, shown, warn
 
 
@@ -24,12 +25,11 @@ def command(engine: str, files: tuple[str, ...], as_json: bool) -> int:
 
     The exit status says whether every file could be read, not whether a session was found.
     """
-    if engine not in PROFILES:
-        raise UsageError(f"unknown engine '{engine}'", hints=(f"engines are: {', '.join(PROFILES)}",))
+    reading = _profile(engine)
     status = 0
     for name in files:
         try:
-            found = _read(engine, name)
+            found = _read(reading, name)
         except OSError as error:
             reason = f"cannot read '{name}': {error.strerror}"
             fatal(reason)
@@ -44,8 +44,17 @@ def command(engine: str, files: tuple[str, ...], as_json: bool) -> int:
     return status
 
 
-def _read(engine: str, name: str) -> Transcript:
-    return read_stream(engine, sys.stdin.buffer) if name == "-" else read_file(engine, Path(name))
+def _profile(engine: str) -> Profile:
+    try:
+        return profile(engine)
+    except UserError as error:
+        if error.code != "engine_unknown":
+            raise
+        raise UsageError(error.message, hints=error.hints) from None
+
+
+def _read(reading: Profile, name: str) -> Transcript:
+    return read_stream(reading, sys.stdin.buffer) if name == "-" else read_file(reading, Path(name))
 
 
 def as_object(name: str, found: Transcript) -> dict[str, Any]:

@@ -119,19 +119,25 @@ def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
 
 
 def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[str, str]]:
-    from git_agent_runner.settle import read_attempt
-
-    said = read_attempt(ctx, attempt, attempt.exit_status).final_message
     rows = [
         ("started", attempt.started_at),
         ("command", command_line(attempt.argv)),
         ("message", _short(attempt.message)),
-        ("said", _short(said)),
+        ("said", _short(_said(ctx, attempt))),
         ("error", attempt.error or ""),
         ("reported", attempt.reported_session or ""),
         ("files", os.path.relpath(ctx.layout.attempt(record.run_id, attempt.number), ctx.cwd)),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _said(ctx: Context, attempt: Attempt) -> str | None:
+    from git_agent_runner.settle import read_attempt
+
+    try:
+        return read_attempt(ctx, attempt, attempt.exit_status).final_message
+    except UserError:  # the engine's profile is not to be had, which the line on resuming tells
+        return None
 
 
 def _short(text: str | None, width: int = 400) -> str:

@@ -51,6 +51,6 @@ def _added(name: str, environ: Mapping[str, str]) -> Added:
         raise UserError(
             f"unknown engine '{name}'",
             code="engine_unknown",
-            hints=(f"engines are: {known}", f"another one is described in {user.folder(environ)}/<name>.yaml"),
+            hints=(f"engines are: {known}",),
         )
     return found

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +29,8 @@ GROUP = "git_agent.engines"
 SUFFIX = ".yaml"
 LARGEST = 256 * 1024  # bytes of a profile
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+# (profile file, working directory) -> what was read: one command sees one profile, also when it is edited meanwhile.
+_read: dict[tuple[str, str], Added] = {}
 
 
 class Added(NamedTuple):
@@ -86,25 +88,31 @@ def place(name: str, environ: Mapping[str, str]) -> str:
     return next((_origin(entry) for entry in _packaged() if entry.name == name), path)
 
 
+@cache
 def _packaged() -> list[metadata.EntryPoint]:
     return list(metadata.entry_points(group=GROUP))
 
 
 def _of_file(name: str, path: str, environ: Mapping[str, str]) -> Added:
+    key = (path, _here())
+    if key not in _read:
+        _refuse_tracked(path, key[1], environ)
+        _read[key] = _made(name, path, _content(path))
+    return _read[key]
+
+
+def _content(path: str) -> bytes:
     try:
-        _refuse_tracked(path, environ)
         with open(path, "rb", opener=lambda file, flags: os.open(file, flags | os.O_NONBLOCK)) as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
         raise _invalid(f"'{path}' cannot be read: {error.strerror}") from None
     if len(content) > LARGEST:
         raise _invalid(f"'{path}' is larger than {LARGEST >> 10} KiB")
-    return _made(name, path, content)
+    return content
 
 
-@lru_cache(maxsize=16)
 def _made(name: str, path: str, content: bytes) -> Added:
-    """One command asks for its engine several times, and reading YAML takes as long as all else that it does."""
     from git_agent_extractors import declared as reading
     from git_agent_runner.engines import declared, form, profile_form
 
@@ -119,15 +127,22 @@ def _made(name: str, path: str, content: bytes) -> Added:
     return Added(engine, reading.profile(found.rules), path, found.example)
 
 
-def _refuse_tracked(path: str, environ: Mapping[str, str]) -> None:
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # a directory that is gone is in no repository
+        return "/"
+
+
+def _refuse_tracked(path: str, directory: str, environ: Mapping[str, str]) -> None:
     """Raises UserError `profile_in_repository`. Outside of a repository nobody else's files are near."""
     from git_agent_runner.git import discover
     from git_agent_runner.refs import worktrees
     from git_agent_runner.settings import inside_work_tree
 
     try:
-        repo = discover(os.getcwd(), environ)
-    except (UserError, FileNotFoundError):
+        repo = discover(directory, environ)
+    except UserError:
         return
     if any(inside_work_tree(repo, path, tree.path) for tree in worktrees(repo)):
         raise UserError(

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from git_agent_extractors.model import Session
+from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.store.layout import handle_of, is_handle, is_run_id
 from git_agent_runner.store.records import json_line
@@ -25,8 +26,10 @@ def render(record: Record) -> str:
     """The record's line, without the line break. What could be a secret in the launch args is `redact.MARK`."""
     from git_agent_runner import engines, redact  # option tables are for writers only
 
-    known = record.agent_name in engines.MODULES
-    options = engines.load(record.agent_name).options if known else ()
+    try:
+        options = engines.load(record.agent_name).options
+    except UserError:  # a profile of the person's own that is gone by now
+        options = ()
 
     values = (
         record.schema,
