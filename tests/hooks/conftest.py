@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
 import pytest
 
-from git_agent_hooks.install import install
-from git_agent_hooks.place import find
-from git_agent_runner import context
+from hooks.managers import MANAGERS, packages
+from hooks.pre_commit import PreCommit
+from support.cli import Cli
 from support.gitrepo import GitRepo, make
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
-    """On `main`, two commits, our hooks installed."""
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where husky and lefthook are."""
+    return packages(shared(tmp_path_factory))
+
+
+def shared(factory: pytest.TempPathFactory) -> Path:
+    """One directory for all workers of pytest-xdist."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(params=list(MANAGERS))
+def repo(request: pytest.FixtureRequest, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+    """On `main`, our hooks installed, or called by a manager of hooks."""
     made = make(tmp_path / "repo")
     made.commit("one", f="1\n")
     made.commit("two", f="1\n2\n")
     monkeypatch.chdir(made.path)
-    ctx = context.load(os.environ)
-    assert install(ctx, find(ctx))
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    MANAGERS[request.param](made, programs)
     return made
+
+
+@pytest.fixture
+def cli(tmp_path: Path, isolated: Path) -> Cli:
+    """A person in a repository with one commit, without hooks."""
+    made = make(tmp_path / "repo")
+    made.commit("one", f="1\n")
+    return Cli(made, isolated)
+
+
+@pytest.fixture(scope="session")
+def release_of_now(tmp_path_factory: pytest.TempPathFactory) -> PreCommit:
+    """Workers of pytest-xdist share one release and one home of pre-commit, which waits for itself."""
+    base = shared(tmp_path_factory)
+    with (base / "release.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        place = base / "release"
+        made = PreCommit(place, "", base / "pre-commit-home")
+        return made._replace(rev=GitRepo(place).git("rev-parse", "HEAD")) if place.exists() else made.prepared()
+
+
+@pytest.fixture
+def pre_commit(release_of_now: PreCommit, monkeypatch: pytest.MonkeyPatch) -> PreCommit:
+    """pre-commit, whose directory git's own hooks find too."""
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(release_of_now.home))
+    return release_of_now

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.store import notes
+from hooks.managers import prepare_worktree
 from support.gitrepo import EPOCH, GitRepo, dates
 from support.runs import find, leave
 
@@ -143,8 +144,9 @@ def test_without_rewrite_ref_the_hook_carries(branch: GitRepo) -> None:
     assert noted(branch) == [HANDLE]
 
 
-def test_amend_in_a_linked_worktree(branch: GitRepo, tmp_path: Path) -> None:
+def test_amend_in_a_linked_worktree(branch: GitRepo, tmp_path: Path, programs: Path) -> None:
     linked = branch.worktree(tmp_path / "linked", "other")
+    prepare_worktree(linked, programs)
     leave(linked, "0b02aaaa")
     linked.git("commit", "-q", "--amend", "-m", "amended")
     assert set(noted(linked)) == {HANDLE, "0b02aaaa"}  # the commit before held both
@@ -166,4 +168,4 @@ def test_pull_rebase(branch: GitRepo, tmp_path: Path) -> None:
 def test_a_branch_without_a_run_is_left_alone(repo: GitRepo) -> None:
     repo.commit("three", g="3\n")
     assert notes.read(repo.facts()).by_commit == {}
-    assert not (repo.path / ".git/agent").exists()
+    assert not (repo.path / ".git/agent/runs").exists()

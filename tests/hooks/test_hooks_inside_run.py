@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
-
-import pytest
 
 from support.cli import PROGRAM, Cli
-from support.gitrepo import make
-
-
-@pytest.fixture
-def cli(tmp_path: Path, isolated: Path) -> Cli:
-    repo = make(tmp_path / "repo")
-    repo.commit("one", f="1\n")
-    return Cli(repo, isolated)
 
 
 def hook(cli: Cli, name: str, *lines: str) -> None:

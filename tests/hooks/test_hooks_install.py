@@ -14,14 +14,6 @@ import pytest
 from git_agent_hooks import shim
 from git_agent_hooks.install import HOOKS
 from support.cli import Cli
-from support.gitrepo import make
-
-
-@pytest.fixture
-def cli(tmp_path: Path, isolated: Path) -> Cli:
-    repo = make(tmp_path / "repo")
-    repo.commit("one", f="1\n")
-    return Cli(repo, isolated)
 
 
 def hook(cli: Cli, name: str, text: str, where: str = ".git/hooks") -> Path:

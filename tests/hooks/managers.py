@@ -1,0 +1,92 @@
+"""Hook managers as a team sets them up, and our lines added to them as `git agent hooks install` prints them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from git_agent_hooks.install import HOOKS, calls_ours, install, lines
+from git_agent_hooks.place import find
+from git_agent_runner import context
+from support.gitrepo import GitRepo
+
+PACKAGES = ("husky@9.1.7", "lefthook@2.2.2")
+
+
+def packages(shared: Path) -> Path:
+    """The directory of the managers' programs, from the npm registry; the first to ask installs them."""
+    place = shared / "managers"
+    place.mkdir(exist_ok=True)
+    with (shared / "managers.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        programs = place / "node_modules" / ".bin"
+        if not programs.exists():
+            words = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PACKAGES)
+            subprocess.run(words, cwd=place, check=True, capture_output=True)
+    return programs
+
+
+def by_git(repo: GitRepo, _programs: Path) -> None:
+    _installed(repo)
+
+
+def by_husky(repo: GitRepo, programs: Path) -> None:
+    _run(repo, str(programs / "husky"))
+    _add_lines(repo, repo.path / ".husky")
+    _installed(repo)
+    repo.commit("use husky")
+
+
+def by_hooks_path(repo: GitRepo, _programs: Path) -> None:
+    folder = repo.path.parent / "company hooks"
+    folder.mkdir()
+    repo.git("config", "core.hooksPath", str(folder))
+    _add_lines(repo, folder)
+    _installed(repo)
+
+
+def by_lefthook(repo: GitRepo, programs: Path) -> None:
+    config = repo.path / "lefthook.yml"
+    config.write_text("output: [failure]\n")
+    ctx = context.load(os.environ)
+    config.write_text("output: [failure]\n" + "\n".join(lines(find(ctx), name) for name in HOOKS) + "\n")
+    _run(repo, str(programs / "lefthook"), "install")
+    _installed(repo)
+    repo.commit("use lefthook")
+
+
+MANAGERS: dict[str, Callable[[GitRepo, Path], None]] = {
+    "git": by_git,
+    "husky": by_husky,
+    "lefthook": by_lefthook,
+    "core.hooksPath": by_hooks_path,
+}
+
+
+def prepare_worktree(linked: GitRepo, programs: Path) -> None:
+    """husky's directory is relative and ignored, so that every work tree makes its own, as `npm install` does."""
+    if (linked.path / ".husky").exists():
+        _run(linked, str(programs / "husky"))
+
+
+def _add_lines(repo: GitRepo, folder: Path) -> None:
+    ctx = context.load(os.environ)
+    place = find(ctx)
+    for name in HOOKS:
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n{lines(place, name)}\n")
+        path.chmod(0o755)
+
+
+def _installed(repo: GitRepo) -> None:
+    ctx = context.load(os.environ)
+    place = find(ctx)
+    assert install(ctx, place) == HOOKS
+    assert place.manager is None or all(calls_ours(ctx, place, name) for name in HOOKS)
+
+
+def _run(repo: GitRepo, *words: str) -> None:
+    subprocess.run(words, cwd=repo.path, check=True, capture_output=True)

@@ -1,0 +1,113 @@
+"""The hooks of .pre-commit-hooks.yaml under real pre-commit, in a consumer's repository."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from git_agent_runner.store import notes
+from hooks.pre_commit import PreCommit
+from support.cli import Cli
+from support.gitrepo import EPOCH, GitRepo, dates, make
+from support.runs import find, leave
+
+HANDLE = "0b01aaaa"
+KEEPING = ("{id: git-agent-record}", "{id: git-agent-carry}")
+STAGES = ("post-commit", "post-rewrite", "post-merge")
+
+
+@pytest.fixture
+def branch(pre_commit: PreCommit, tmp_path: Path) -> GitRepo:
+    """On `feature`, a commit of its own that its run is noted on; record and carry are installed."""
+    repo = make(tmp_path / "repo")
+    repo.commit("one", f="1\n")
+    pre_commit.configure(repo, *KEEPING, stages=STAGES)
+    repo.switch_new("feature")
+    repo.commit("three", g="3\n")
+    leave(repo, HANDLE)
+    return repo
+
+
+def plain(cli: Cli) -> dict[str, str]:
+    """The person's environment: hooks must find what they need without our modules on the path."""
+    return {**cli.environ(), "PYTHONPATH": ""}
+
+
+def noted(repo: GitRepo) -> list[str]:
+    return [note.handle for note in notes.read(repo.facts()).by_commit.get(repo.head(), ())]
+
+
+def test_every_way_to_make_commits_anew(branch: GitRepo) -> None:
+    """One repository, one step after the other: pre-commit takes its time at each."""
+    steps: dict[str, list[tuple[str, ...]]] = {
+        "commit": [("commit", "-q", "--allow-empty", "-m", "four")],
+        "amend": [("commit", "-q", "--amend", "--allow-empty", "-m", "amended")],
+        "reset": [("reset", "-q", "--soft", "HEAD~1"), ("commit", "-q", "--allow-empty", "-m", "anew")],
+        "rebase": [
+            ("switch", "-q", "main"),
+            ("commit", "-q", "--allow-empty", "-m", "beside"),
+            ("switch", "-q", "feature"),
+            ("rebase", "-q", "main"),
+        ],
+    }
+    for name, commands in steps.items():
+        for second, words in enumerate(commands):
+            branch.git(*words, env=dates(EPOCH + 60 + second))
+        assert (name, noted(branch), find(branch).handle) == (name, [HANDLE], HANDLE)
+    branch.git("config", "--unset", "branch.feature.agentHandle")
+    assert find(branch).handle == HANDLE
+
+
+def test_cherry_pick_and_squash_merge(branch: GitRepo) -> None:
+    branch.git("switch", "-q", "main")
+    branch.git("cherry-pick", "feature")
+    assert noted(branch) == [HANDLE]
+    branch.git("reset", "-q", "--hard", "HEAD~1")
+    branch.git("merge", "-q", "--squash", "feature")
+    branch.git("commit", "-q", "-m", "all of it")
+    assert noted(branch) == [HANDLE]
+
+
+def test_trailer_and_check(pre_commit: PreCommit, cli: Cli) -> None:
+    pre_commit.configure(
+        cli.repo, "{id: git-agent-trailer}", "{id: git-agent-check}", stages=("prepare-commit-msg", "pre-commit")
+    )
+    cli.ok("start", "-e", "codex", "work", FAKE_CMD="unset PYTHONPATH; git commit -q --allow-empty -m agents")
+    handle = cli.record().handle
+    assert cli.repo.git("log", "-1", "--format=%(trailers)") == f"Agent-Run: codex/{handle}\n"
+    (cli.repo.path / f".git/agent/index/{handle}.yaml").write_text("handle: [\n")
+    with pytest.raises(AssertionError, match=f"{handle}.yaml.*git agent doctor --repair"):
+        cli.repo.commit("mine", f="2\n")
+
+
+def test_run_at_manual_stage_and_on_commit(pre_commit: PreCommit, cli: Cli) -> None:
+    """Staged and unstaged content are what they were; the agent is told the staged files."""
+    args = "args: [--engine, codex, --prompt, look at this]"
+    pre_commit.configure(cli.repo, f"{{id: git-agent-run, stages: [pre-commit], {args}}}", stages=("pre-commit",))
+    for name in ("staged", "left"):
+        (cli.repo.path / name).write_text("1\n")
+    cli.repo.git("add", "staged", "left")
+    (cli.repo.path / "left").write_text("2\n")
+    cli.repo.git("commit", "-q", "-m", "mine", env=plain(cli))
+    asked = cli.calls()[-1]["stdin"]
+    assert asked == "look at this\n\nFiles of this commit:\n- left\n- staged"
+    assert cli.repo.git("show", "HEAD:left") == "1"
+    assert cli.repo.git("status", "--porcelain") == " M left"
+    assert (cli.repo.path / "left").read_text() == "2\n"
+    assert cli.record().status == "completed"
+
+
+@pytest.mark.parametrize(("on_failure", "commits"), [("pass", True), ("fail", False)])
+def test_a_failed_run(pre_commit: PreCommit, cli: Cli, on_failure: str, commits: bool) -> None:
+    """The person's commit goes on, unless the team asked for something else."""
+    args = f"args: [--engine, nosuch, --prompt, x, --on-failure, {on_failure}]"
+    pre_commit.configure(cli.repo, f"{{id: git-agent-run, stages: [pre-commit], {args}}}", stages=("pre-commit",))
+    before = cli.repo.head()
+    (cli.repo.path / "g").write_text("1\n")
+    cli.repo.git("add", "g")
+    expected = nullcontext() if commits else pytest.raises(AssertionError, match="unknown engine 'nosuch'")
+    with expected:
+        cli.repo.git("commit", "-q", "-m", "mine", env=plain(cli))
+    assert (cli.repo.head() != before) is commits
