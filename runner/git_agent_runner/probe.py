@@ -54,7 +54,7 @@ def probe(
     if "version" in known:
         return Probe(binary, tuple(known["version"]))
     text, errors = _ask(engine, binary, ("--version",), environ)
-    version = _version(engine, text)
+    version = _version(engine, text if text.strip() else errors)  # pi 0.73.1 says it on stderr, off a terminal
     if version is None:
         raise UserError(
             f"{binary} --version does not say which version of {engine.name} it is",

@@ -11,7 +11,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.context import Context, find_program
-from git_agent_runner.engines import MODULES, load
+from git_agent_runner.engines import MODULES, all_added, load
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.present import print_json, quote, shown
@@ -150,10 +150,13 @@ def _identity(ctx: Context) -> Iterator[Finding]:
 
 
 def _engines(ctx: Context) -> Iterator[Finding]:
-    used = {row.agent_name for row in cache.listing(ctx.layout, time.time()).rows} & set(MODULES)
-    for name in sorted(used):
-        engine = load(name)
+    wrong = {name: found for name, found in all_added(ctx.environ) if isinstance(found, UserError)}
+    for error in wrong.values():
+        yield Finding(error.code, error.message, "; ".join(error.hints))
+    used = {row.agent_name for row in cache.listing(ctx.layout, time.time()).rows}
+    for name in sorted(used - (set(wrong) - set(MODULES))):
         try:
+            engine = load(name, ctx.environ)
             program = find_program(ctx, engine)
         except UserError as error:
             yield Finding(error.code, error.message, "; ".join(error.hints) or "see git agent engines")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from git_agent_runner import context
-from git_agent_runner.engines import MODULES, load
+from git_agent_runner.engines import MODULES, all_added, load, user
 from git_agent_runner.engines.spec import Engine, dotted, within
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Settings
@@ -16,14 +16,23 @@ from git_agent_runner.present import print_json, shown, table
 from git_agent_runner.probe import probe, user_cache_dir
 
 SCHEMA = 1
+SHIPPED = "shipped"
 
 
 @click.command(short_help="Show which engines are here and can resume")
+@click.option("--check", metavar="NAME", help="Ask an engine that you have added what every engine promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool) -> int:
+def command(check: str | None, as_json: bool) -> int:
     """Show every engine: found? which version? can it resume a session by id? may it be opened in a terminal?"""
+    if check is not None:
+        return _check(check, as_json=as_json)
     settings, top = _settings()
-    found = [_describe(load(name), settings, top) for name in MODULES]
+    found = [_describe(load(name), settings, top, SHIPPED) for name in MODULES]
+    for name, added in all_added():
+        if isinstance(added, UserError):
+            found.append({**_facts(name, user.place(name, os.environ)), "problem": shown(added.message)})
+        else:
+            found.append(_describe(added.engine, settings, top, added.origin))
     if as_json:
         print_json({"schema": SCHEMA, "engines": found})
         return 0
@@ -32,7 +41,36 @@ def command(as_json: bool) -> int:
         for row in found
     ]
     print(table(("ENGINE", "VERSION", "RESUME BY ID", "TERMINAL", "PROGRAM"), rows))
+    for row in found[len(MODULES) :]:
+        print(f"{row['engine']} is described by {shown(row['profile'])}")
     return 0
+
+
+def _check(name: str, *, as_json: bool) -> int:
+    """The exit status is 1 when a promise is broken."""
+    from git_agent_runner.engines.contract import PROMISES
+
+    added = user.find(name, os.environ) if name not in MODULES else None
+    if added is None:
+        raise UserError(
+            f"there is no profile of yours for '{name}'",
+            code="engine_unknown",
+            hints=(f"its file would be {user.place(name, os.environ)}",),
+        )
+    if added.example is None:
+        raise UserError(
+            f"{added.origin} brings no example of a session",
+            code="profile_invalid",
+            hints=("set EXAMPLE beside ENGINE and PROFILE: a git_agent_runner.engines.contract.Sample",),
+        )
+    found = {promise: list(broken(added.engine, added.example)) for promise, broken in PROMISES.items()}
+    if as_json:
+        kept = [{"promise": promise, "broken": how} for promise, how in found.items()]
+        print_json({"schema": SCHEMA, "engine": name, "profile": added.origin, "promises": kept})
+    else:
+        for promise, how in found.items():
+            print(f"{'broken' if how else 'kept':<7} {promise}", *map(shown, how), sep="\n        ")
+    return 1 if any(found.values()) else 0
 
 
 def _settings() -> tuple[Settings, str | None]:
@@ -46,15 +84,20 @@ def _settings() -> tuple[Settings, str | None]:
     return ctx.settings, ctx.repo.top
 
 
-def _describe(engine: Engine, settings: Settings, top: str | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "engine": engine.name,
+def _facts(name: str, origin: str) -> dict[str, Any]:
+    return {
+        "engine": name,
         "binary": None,
         "version": None,
         "resume": "-",
-        "interactive": engine.interactive,
+        "interactive": "not verified",
         "problem": "",
+        "profile": origin,
     }
+
+
+def _describe(engine: Engine, settings: Settings, top: str | None, origin: str) -> dict[str, Any]:
+    facts = {**_facts(engine.name, origin), "interactive": engine.interactive}
     try:
         found = probe(engine, settings.binaries.get(engine.name), os.environ, user_cache_dir(os.environ), top)
     except UserError as error:

@@ -42,6 +42,32 @@ def profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
     return PROFILES[name] if name in MODULES else _added(name, environ).profile
 
 
+def all_added(environ: Mapping[str, str] = os.environ) -> list[tuple[str, Added | UserError]]:
+    """Everything that the person has added, by name, or what is wrong with it."""
+    from git_agent_runner.engines import user
+
+    return [(name, _looked_at(name, environ)) for name in user.names(environ)]
+
+
+def _looked_at(name: str, environ: Mapping[str, str]) -> Added | UserError:
+    from git_agent_runner.engines import user
+
+    if name in MODULES:
+        return UserError(
+            f"{user.place(name, environ)} describes '{name}', which is shipped and cannot be replaced",
+            code="profile_shadows",
+            hints=("give it another name",),
+        )
+    try:
+        return user.find(name, environ) or UserError(
+            f"{user.place(name, environ)}: expected a name of up to 32 lower-case letters, digits and dashes",
+            code="profile_invalid",
+            hints=("give it another name",),
+        )
+    except UserError as error:
+        return error
+
+
 def _added(name: str, environ: Mapping[str, str]) -> Added:
     from git_agent_runner.engines import user
 

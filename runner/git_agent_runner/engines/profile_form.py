@@ -8,18 +8,12 @@ from uuid import uuid4
 
 from git_agent_extractors.declared import Rules
 from git_agent_runner.engines import form, reading_form
+from git_agent_runner.engines.contract import Sample
 from git_agent_runner.engines.declared import PLACES, Command, Declared, Terminal, template_fault
 from git_agent_runner.engines.declared_store import SESSION, Head, Store
-from git_agent_runner.engines.spec import Arity, Option, Role, Version
+from git_agent_runner.engines.spec import Arity, Option, Role
 
 SCHEMA = "1"
-
-
-class Example(NamedTuple):
-    """A version and a session id of this engine, as it writes them: what the contract is tried with."""
-
-    version: Version
-    session: str
 
 
 class Described(NamedTuple):
@@ -27,7 +21,7 @@ class Described(NamedTuple):
 
     declared: Declared
     rules: Rules
-    example: Example
+    example: Sample
 
 
 def read(text: str, name: str) -> Described:
@@ -108,7 +102,7 @@ def _profile(name: str) -> form.Reader:
                 "binary": form.word("the name of a program on PATH", lambda text: "/" not in text),
                 "install": _text,
                 "source": _text,
-                "example": form.table(Example, {"version": _version, "session": _text}, {}),
+                "example": form.table(Sample, {"version": _version, "session": _text}, {}),
                 "session": reading_form.session,
                 "start": _command(session=(0, 1)),
                 "resume": _command(session=(1,)),
@@ -140,7 +134,7 @@ def _described(name: str, values: dict[str, Any]) -> Described:
     options = (option._replace(source=option.source or source) for option in values.pop("options", ()))
     rules = Rules(name, usage_adds=reading.pop("usage", "total") == "steps", **{"events": {}, "ignored": {}} | reading)
     values = {"continue_" if key == "continue" else key: value for key, value in values.items()}
-    return Described(Declared(options=tuple(options), **values), rules, cast(Example, example))
+    return Described(Declared(options=tuple(options), **values), rules, cast(Sample, example))
 
 
 def _whole_fault(found: Described) -> str | None:

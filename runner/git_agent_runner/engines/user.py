@@ -1,7 +1,8 @@
 """The engines that a person has added: profiles in the configuration directory, and installed Python packages.
 
     $XDG_CONFIG_HOME/git-agent/engines/<name>.yaml        (without the variable ~/.config, or the system's own place)
-    entry point `<name>` of the group `git_agent.engines`: a module or object with `ENGINE` and `PROFILE`
+    entry point `<name>` of the group `git_agent.engines`: a module or object with `ENGINE`, `PROFILE` and, to be tried
+    with, `EXAMPLE`: an Engine, a Profile and a Sample
 
 Nothing is looked at unless a name is asked for that is not in our own table. A profile inside a work tree of this
 repository is refused, as settings are: whoever may write there would choose what runs. A package needs no such check:
@@ -22,7 +23,7 @@ from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
     from git_agent_extractors.profile import Profile
-    from git_agent_runner.engines.profile_form import Example
+    from git_agent_runner.engines.contract import Sample
     from git_agent_runner.engines.spec import Engine
 
 GROUP = "git_agent.engines"
@@ -36,13 +37,13 @@ _read: dict[tuple[str, str], Added] = {}
 class Added(NamedTuple):
     """An engine that is not shipped. `origin` is its file, or the package and its version.
 
-    `example` is what the contract is tried with; packages bring none.
+    `example` is what the contract is tried with; a package may bring none.
     """
 
     engine: Engine
     profile: Profile
     origin: str
-    example: Example | None = None
+    example: Sample | None = None
 
 
 def folder(environ: Mapping[str, str]) -> str:
@@ -154,6 +155,7 @@ def _refuse_tracked(path: str, directory: str, environ: Mapping[str, str]) -> No
 
 def _of_package(entry: metadata.EntryPoint) -> Added:
     from git_agent_extractors.profile import Profile
+    from git_agent_runner.engines.contract import Sample
     from git_agent_runner.engines.spec import Engine
 
     origin = _origin(entry)
@@ -164,10 +166,10 @@ def _of_package(entry: metadata.EntryPoint) -> Added:
     engine, profile = getattr(found, "ENGINE", None), getattr(found, "PROFILE", None)
     if not (isinstance(engine, Engine) and isinstance(profile, Profile)):
         raise _invalid(f"{origin}: expected '{entry.value}' to have ENGINE and PROFILE, as an Engine and a Profile")
-    if not engine.name == profile.name == entry.name:
-        told = f"'{engine.name}' and '{profile.name}'"
-        raise _invalid(f"{origin}: expected ENGINE and PROFILE to be named '{entry.name}', not {told}")
-    return Added(engine, profile, origin)
+    if (engine.name, profile.name, profile.field) != (entry.name, entry.name, engine.field):
+        raise _invalid(f"{origin}: expected ENGINE and PROFILE to have the name '{entry.name}' and the same field")
+    example = getattr(found, "EXAMPLE", None)
+    return Added(engine, profile, origin, example if isinstance(example, Sample) else None)
 
 
 def _origin(entry: metadata.EntryPoint) -> str:
