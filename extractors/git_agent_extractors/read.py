@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from git_agent_extractors.model import SOURCES, Source, Transcript
+from git_agent_extractors.model import SOURCES, Event, Source, Transcript
 from git_agent_extractors.profile import Mode, Profile
 from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.scan import Scan
@@ -23,9 +24,25 @@ def read(engine: str | Profile, sources: Mapping[Source, Path], *, exit_status: 
     `exit_status` is the engine's (negative for a signal, None when unknown); it decides only where the engine printed
     no end. Raises KeyError for an unknown engine, OSError for a file that cannot be read.
     """
-    profile, mode = profile_of(engine), Mode()
+    profile = profile_of(engine)
     summary = Summary(profile)
     scans: dict[Source, Scan] = {}
+    for part in _parts(profile, sources, scans):
+        summary.add(part)
+    return summary.transcript(scans, exit_status)
+
+
+def events(engine: str | Profile, sources: Mapping[Source, Path]) -> Iterator[Event]:
+    """The events that `read` counts, one by one, in bounded memory: each source's in their order, stdout's last.
+
+    Raises KeyError for an unknown engine; OSError, while it is iterated, for a file that cannot be read.
+    """
+    return chain.from_iterable(_parts(profile_of(engine), sources, {}))
+
+
+def _parts(profile: Profile, sources: Mapping[Source, Path], scans: dict[Source, Scan]) -> Iterator[list[Event]]:
+    """The events of each source, chunk by chunk; its scan is put into `scans`."""
+    mode = Mode()
     for source in _ORDER:
         path = sources.get(source)
         if path is None:
@@ -35,9 +52,8 @@ def read(engine: str | Profile, sources: Mapping[Source, Path], *, exit_status: 
         except FileNotFoundError:
             continue
         with stream:
-            scans[source] = Scan(profile, source, mode)
-            _drain(scans[source], stream, summary)
-    return summary.transcript(scans, exit_status)
+            scan = scans[source] = Scan(profile, source, mode)
+            yield from _scanned(scan, stream)
 
 
 def read_stream(engine: str | Profile, stream: BinaryIO, source: Source = "stdout") -> Transcript:
@@ -45,7 +61,8 @@ def read_stream(engine: str | Profile, stream: BinaryIO, source: Source = "stdou
     profile = profile_of(engine)
     summary = Summary(profile)
     scan = Scan(profile, source, Mode())
-    _drain(scan, stream, summary)
+    for part in _scanned(scan, stream):
+        summary.add(part)
     return summary.transcript({source: scan}, None)
 
 
@@ -56,7 +73,7 @@ def read_file(engine: str | Profile, path: Path) -> Transcript:
         return read_stream(engine, stream, source)
 
 
-def _drain(scan: Scan, stream: BinaryIO, summary: Summary) -> None:
+def _scanned(scan: Scan, stream: BinaryIO) -> Iterator[list[Event]]:
     while chunk := stream.read(CHUNK):
-        summary.add(scan.feed(chunk))
-    summary.add(scan.close())
+        yield scan.feed(chunk)
+    yield scan.close()

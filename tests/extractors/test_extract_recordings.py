@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from git_agent_extractors.find import find_session, search
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Event
 from git_agent_extractors.profiles import PROFILES
-from git_agent_extractors.read import read
+from git_agent_extractors.read import events, read
 
 EACH = pytest.mark.parametrize("recording", [pytest.param(r, id=r.name) for r in RECORDINGS])
 
@@ -50,6 +51,12 @@ def test_windows_find_what_reading_finds(recording: Recording, window: int) -> N
 
 
 @EACH
+def test_events_are_those_that_are_counted(recording: Recording) -> None:
+    counted = read(recording.engine, recording.sources).events
+    assert Counter(event.kind for event in events(recording.engine, recording.sources)) == counted
+
+
+@EACH
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_chunks_give_the_events_of_the_whole(recording: Recording, size: int) -> None:
     assert decoded(recording, size) == decoded(recording, 1 << 20)
@@ -57,12 +64,12 @@ def test_chunks_give_the_events_of_the_whole(recording: Recording, size: int) ->
 
 def decoded(recording: Recording, size: int) -> list[Event]:
     decoder = Decoder(recording.engine)
-    events: list[Event] = []
+    found: list[Event] = []
     for source, path in recording.sources.items():
         data = path.read_bytes()
         for start in range(0, len(data), size):
-            events += decoder.feed(source, data[start : start + size])
-    return events + decoder.close()
+            found += decoder.feed(source, data[start : start + size])
+    return found + decoder.close()
 
 
 def test_session_comes_as_soon_as_its_line_is_printed(tmp_path: Path) -> None:
