@@ -46,7 +46,7 @@ _ARGS = {
 
 
 class Push(NamedTuple):
-    """One line of pre-push's stdin: what goes where. `local` is "(delete)" for a deletion."""
+    """What a push would bring. `local` is a ref, or whatever the person named instead."""
 
     local: str
     local_oid: str
@@ -54,15 +54,11 @@ class Push(NamedTuple):
     remote_oid: str
 
 
-def pushed(stdin: str) -> tuple[Push, ...]:
-    """What a push would bring: no deletions, no notes (the push of our own must not set off another)."""
-    lines = (line.split(" ") for line in stdin.split("\n"))
-    pushes = (Push(*words) for words in lines if len(words) == 4)
-    return tuple(push for push in pushes if push.local_oid.strip("0") and not push.remote.startswith("refs/notes/"))
+def pushed(environ: Mapping[str, str]) -> Push | None:
+    """The push that pre-commit has chosen of those that git told: it runs once, and never for a deletion.
 
-
-def pushed_by_pre_commit(environ: Mapping[str, str]) -> tuple[Push, ...]:
-    """pre-commit has read stdin itself: it runs once for one pushed branch, never for a deletion."""
+    None for notes: a push of our own must not set off another run.
+    """
     names = ("LOCAL_BRANCH", "TO_REF", "REMOTE_BRANCH", "FROM_REF")
     push = Push(*(environ.get(f"PRE_COMMIT_{name}", "") for name in names))
-    return () if not push.remote or push.remote.startswith("refs/notes/") else (push,)
+    return None if push.remote.startswith("refs/notes/") else push

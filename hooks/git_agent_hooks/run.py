@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from git_agent_hooks.fired import pushed_by_pre_commit, stage
+from git_agent_hooks.fired import pushed, stage
 from git_agent_hooks.speak import say
 from git_agent_runner import git
 from git_agent_runner.cli import main as git_agent
@@ -90,12 +90,11 @@ def _staged(environ: Mapping[str, str]) -> list[str]:
 
 
 def _push(environ: Mapping[str, str], _files: Sequence[str]) -> str | None:
-    pushes = pushed_by_pre_commit(environ)
-    lines = [
-        f"About to push {push.local or push.local_oid} to {push.remote}: commits {push.remote_oid}..{push.local_oid}"
-        for push in pushes
-    ]
-    return "\n".join(lines) or None
+    push = pushed(environ)
+    if push is None:
+        return None
+    commits = f": commits {push.remote_oid}..{push.local_oid}" if push.local_oid else ""
+    return f"About to push {push.local} to {push.remote}{commits}"
 
 
 def _checkout(environ: Mapping[str, str], _files: Sequence[str]) -> str | None:

@@ -111,3 +111,32 @@ def test_a_failed_run(pre_commit: PreCommit, cli: Cli, on_failure: str, commits:
     with expected:
         cli.repo.git("commit", "-q", "-m", "mine", env=plain(cli))
     assert (cli.repo.head() != before) is commits
+
+
+@pytest.mark.parametrize(
+    ("refs", "asked"),
+    [
+        pytest.param(["main"], "About to push refs/heads/main to refs/heads/main", id="new branch"),
+        pytest.param([":gone"], None, id="deletion"),
+        pytest.param(["kept"], None, id="up to date"),
+        pytest.param(["refs/notes/agent"], None, id="notes"),
+        pytest.param(["HEAD:refs/heads/x"], "About to push HEAD to refs/heads/x", id="no ref name"),
+        pytest.param([":gone", "main"], "About to push refs/heads/main to refs/heads/main", id="mixed"),
+    ],
+)
+def test_a_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path, refs: list[str], asked: str | None) -> None:
+    """Case C08: deletions, notes and what is there already start nothing."""
+    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
+    cli.repo.git("remote", "add", "origin", str(upstream.path))
+    cli.repo.git("push", "-q", "origin", "HEAD:gone", "HEAD:kept")
+    cli.repo.git("branch", "kept")
+    upstream.git("symbolic-ref", "HEAD", "refs/heads/kept")
+    upstream.git("update-ref", "-d", "refs/heads/main")
+    cli.repo.git("notes", "--ref=agent", "add", "-m", "note")
+    args = "args: [--engine, codex, --prompt, look at this]"
+    pre_commit.configure(cli.repo, f"{{id: git-agent-run, stages: [pre-push], {args}}}", stages=("pre-push",))
+    cli.repo.git("push", "-q", "origin", *refs, env=plain(cli))
+    told = [call["stdin"].removeprefix("look at this\n\n").partition(": commits")[0] for call in cli.calls()]
+    assert told == ([asked] if asked else [])
+        [asked] if asked else []
+    )
