@@ -138,5 +138,3 @@ def test_a_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path, refs: list[str]
     cli.repo.git("push", "-q", "origin", *refs, env=plain(cli))
     told = [call["stdin"].removeprefix("look at this\n\n").partition(": commits")[0] for call in cli.calls()]
     assert told == ([asked] if asked else [])
-        [asked] if asked else []
-    )
