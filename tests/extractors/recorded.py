@@ -30,4 +30,9 @@ def _load(expected: Path) -> Recording:
     return Recording(f"{engine}-{version}-{situation}", engine, sources, **facts)
 
 
-RECORDINGS = [_load(path) for path in sorted(ROOT.glob("*/*/*/expected.json"))]
+def recordings(root: Path) -> list[Recording]:
+    """Those of `<root>/<engine>/<version>/<situation>/`, in order."""
+    return [_load(path) for path in sorted(root.glob("*/*/*/expected.json"))]
+
+
+RECORDINGS = recordings(ROOT)
