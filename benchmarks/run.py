@@ -15,6 +15,7 @@ from pathlib import Path
 
 import capture
 import find
+import hooks
 import startup
 from measure import Row
 
@@ -22,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[Path, int, bool], list[Row]]] = {
     "startup": startup.measure,
     "capture": capture.measure,
     "find": find.measure,
+    "hooks": hooks.measure,
 }
 HEADER = ("", "median ms", "least ms", "cpu ms", "cpu ratio", "peak MiB", "ratio", "limits", "")
 

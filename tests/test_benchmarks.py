@@ -16,6 +16,7 @@ RUN = Path(__file__).parent.parent / "benchmarks" / "run.py"
     [
         pytest.param("startup", ["U", "git agent resume --dry-run, feature/noted", "git-agent list"], id="start-up"),
         pytest.param("capture", ["cat", "capture", "git-agent start"], id="capture"),
+        pytest.param("hooks", ["U", "rebase, ours", "ours add to commit, no run"], id="hooks"),
         pytest.param("find", ["find, id first", "find, id last", "find, id middle", "find, id nowhere"], id="find"),
     ],
 )

@@ -21,7 +21,7 @@ LIMIT = 200  # commits on either side that are compared
 def after(ctx: Context, fired: Fired) -> None:
     """What the hook `fired` asks for. Raises NoteFailed."""
     head = ctx.repo.head
-    if head is None or not notes.exists(ctx.repo):
+    if head is None:
         return
     if fired.hook == "post-merge":
         if fired.args[:1] == ("1",):
@@ -54,7 +54,7 @@ def _committed(ctx: Context, head: str) -> Iterator[Pair]:
     left = state.take(ctx.repo)
     if picked := state.picked(ctx.repo):
         yield picked, head
-    elif left:
+    elif left or ctx.environ.get("PRE_COMMIT") != "1":  # an installed prepare-commit-msg has left what there was
         yield from ((source.oid, head) for source in left if _became(ctx, source, head))
     elif in_repo(ctx.repo, "reflog", "-1", "--format=%gs", check=False).out.startswith("commit (cherry-pick)"):
         yield from ((oid, head) for oid in _same_authorship(ctx, list(notes.listed(ctx.repo)), head))

@@ -62,7 +62,7 @@ BY_PRE_COMMIT: dict[str, tuple[Action, str]] = {
 
 
 def installed(argv: Sequence[str]) -> int:
-    """`python -m git_agent_hooks HOOK [ARGS]`, as an installed hook calls it. Always 0."""
+    """What an installed hook calls with its name and git's arguments. Always 0."""
     hook, *args = argv
     # Only post-rewrite is told something there; another hook's stdin may be a pipe that nobody closes.
     stdin = sys.stdin.read() if hook == "post-rewrite" else ""

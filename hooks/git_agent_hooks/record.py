@@ -7,7 +7,7 @@ import time
 from git_agent_hooks import state
 from git_agent_runner.context import Context
 from git_agent_runner.resolve import at_hand
-from git_agent_runner.store import noteline, notes, noting
+from git_agent_runner.store import noting
 
 
 def record(ctx: Context) -> None:
@@ -20,6 +20,4 @@ def record(ctx: Context) -> None:
     run = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), ctx.environ.get("GIT_AGENT_HANDLE"))
     if run is None or run.session.value is None:
         return
-    line = noteline.render(run)
-    if line not in notes.texts(ctx.repo, [ctx.repo.head]).get(ctx.repo.head, "").split("\n"):
-        noting.write(ctx.repo, ctx.repo.head, run)
+    noting.write(ctx.repo, ctx.repo.head, run)

@@ -12,6 +12,7 @@ _HEAD = """\
 #!/bin/sh
 {mark}
 python={python}
+start="import sys, git_agent_hooks.main as main; sys.exit(main.installed(sys.argv[1:]))"
 before="${{0%/*}}/{hook}{chained}"
 dir=${{GIT_DIR:-.git}}
 status=0
@@ -29,7 +30,7 @@ _CHAIN = """\
 if [ -x "$before" ]; then "$before" "$@"; status=$?; fi
 """
 _TAIL = """\
-if [ -x "$python" ] && wanted "$@"; then "$python" -I -m git_agent_hooks {hook} "$@" </dev/null; fi
+if [ -x "$python" ] && wanted "$@"; then "$python" -I -c "$start" {hook} "$@" </dev/null; fi
 exit $status
 """
 
@@ -62,7 +63,7 @@ pairs=$(cat)
 told() { [ -z "$pairs" ] || printf '%s\\n' "$pairs"; }
 if [ -x "$before" ]; then told | "$before" "$@"; status=$?; fi
 if [ -x "$python" ] && git rev-parse --quiet --verify refs/notes/agent >/dev/null; then
-  told | "$python" -I -m git_agent_hooks post-rewrite "$@"
+  told | "$python" -I -c "$start" post-rewrite "$@"
 fi
 exit $status
 """

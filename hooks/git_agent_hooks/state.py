@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from git_agent_runner.model import Repository
@@ -22,7 +22,7 @@ class Source(NamedTuple):
 
 def rebasing(repo: Repository) -> bool:
     """Is a rebase or `git am` going on in this work tree?"""
-    return any((Path(repo.git_dir) / name).is_dir() for name in ("rebase-merge", "rebase-apply"))
+    return any(os.path.isdir(f"{repo.git_dir}/{name}") for name in ("rebase-merge", "rebase-apply"))
 
 
 def picked(repo: Repository) -> str | None:
@@ -41,18 +41,19 @@ def _names(line: str) -> bool:
 
 def leave(repo: Repository, base: str, oids: tuple[str, ...]) -> None:
     """For the next commit on top of `base`."""
-    (Path(repo.git_dir) / SOURCES).write_text("".join(f"{oid} {base}\n" for oid in oids))
+    with open(f"{repo.git_dir}/{SOURCES}", "w", encoding="utf-8") as file:
+        file.writelines(f"{oid} {base}\n" for oid in oids)
 
 
 def take(repo: Repository) -> tuple[Source, ...]:
     """What was left, once."""
     left = [line.split() for line in _lines(repo, SOURCES)]
-    (Path(repo.git_dir) / SOURCES).unlink(missing_ok=True)
+    if left:
+        os.unlink(f"{repo.git_dir}/{SOURCES}")
     return tuple(Source(words[0], words[1] if len(words) > 1 else None) for words in left)
 
 
 def _lines(repo: Repository, name: str) -> list[str]:
-    with suppress(OSError):
-        text = (Path(repo.git_dir) / name).read_text(encoding="utf-8", errors="replace")
-        return [line for line in text.split("\n") if line.strip()]
+    with suppress(OSError), open(f"{repo.git_dir}/{name}", encoding="utf-8", errors="replace") as file:
+        return [line.rstrip("\n") for line in file if line.strip()]
     return []

@@ -113,7 +113,7 @@ def test_odd_paths(cli: Cli, path: str, tmp_path: Path) -> None:
     subprocess.run(("git", "config", "branch.main.agentHandle", "0b01aaaa"), cwd=moved, check=True)
     env = {**os.environ, "LOG": str(tmp_path / "log")}
     subprocess.run(("git", "commit", "-q", "--allow-empty", "-m", "a b"), cwd=moved, env=env, check=True)
-    assert (tmp_path / "log").read_text() == "-I -m git_agent_hooks post-commit\n"
+    assert (tmp_path / "log").read_text().startswith("-I -c import sys, git_agent_hooks.main")
 
 
 def test_the_bare_path_of_a_graphical_client(cli: Cli) -> None:

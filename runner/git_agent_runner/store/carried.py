@@ -16,17 +16,19 @@ def carry(repo: Repository, pairs: Iterable[Pair]) -> tuple[str, ...]:
     Lines are carried byte for byte, and nothing is taken from the old ones. Raises NoteFailed.
     """
     wanted = tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-    if not _missing(notes.texts(repo, _commits(wanted)), wanted):
+    if not wanted or not _missing(notes.texts(repo, _commits(wanted)), wanted):
         return ()
     made: dict[str, str] = {}
 
     def make(old: str) -> str:
         made.clear()
         made.update(_missing(notes.texts(repo, _commits(wanted)), wanted))
+        if not made:
+            return old
         noting.begin(repo, old)
         for commit, text in made.items():
             noting.put(repo, commit, text)
-        return notes.tip(repo, noting.PRIVATE) or old
+        return notes.tip(repo, noting.PRIVATE)
 
     noting.update(repo, make, lambda: notes.texts(repo, list(made)) == made)
     return tuple(made)

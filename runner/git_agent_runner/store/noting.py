@@ -37,12 +37,18 @@ def write(repo: Repository, commit: str | None, record: Record, *, sleep: Callab
     if noteline.parse_line(line) is None:
         raise NoteFailed("its line would be too long, or lacks what a note must say")
 
+    made = ""
+
     def make(old: str) -> str:
+        nonlocal made
+        before = note_text(repo, notes.REF, commit)
+        if line in before.split("\n"):
+            return old
         begin(repo, old)
-        put(repo, commit, _replaced(note_text(repo, PRIVATE, commit), record.handle, line))
+        made = put(repo, commit, _replaced(before, record.handle, line))
         return notes.tip(repo, PRIVATE)
 
-    update(repo, make, lambda: line in note_text(repo, notes.REF, commit).split("\n"), sleep)
+    update(repo, make, lambda: not made or _blob(repo, notes.REF, commit) == made, sleep)
 
 
 def update(
@@ -71,7 +77,8 @@ def _update(
         sleep(pause)
         try:
             old = notes.tip(repo, notes.REF)
-            _swap(repo, old, make(old))
+            if (new := make(old)) != old:
+                _swap(repo, old, new)
         except git.GitError as error:
             failed = error
             continue
@@ -86,8 +93,8 @@ def begin(repo: Repository, old: str) -> None:
     notes.shared(repo, "update-ref", *((PRIVATE, old) if old else ("-d", PRIVATE)))
 
 
-def put(repo: Repository, commit: str, text: str) -> None:
-    """Make `text`, byte for byte, the note of `commit` under the private ref. Raises NoteFailed, GitError."""
+def put(repo: Repository, commit: str, text: str) -> str:
+    """Make `text`, byte for byte, the note of `commit` under the private ref; its blob. Raises NoteFailed, GitError."""
     blob = notes.shared(repo, "hash-object", "-w", "--stdin", stdin=text).out.strip()
     # -C takes the blob as it is; -F would trim blanks and squeeze the empty lines of others.
     added = notes.shared(repo, "notes", f"--ref={PRIVATE}", "add", "-f", "-C", blob, commit, check=False)
@@ -95,6 +102,7 @@ def put(repo: Repository, commit: str, text: str) -> None:
         raise NoteFailed("git does not know who you are; set user.name and user.email")
     if added.status:
         raise NoteFailed(git.reason(added))
+    return blob
 
 
 def _swap(repo: Repository, old: str, new: str) -> None:
@@ -116,9 +124,13 @@ def _replaced(text: str, handle: str, line: str) -> str:
     return "".join([*lines, *pending])
 
 
+def _blob(repo: Repository, ref: str, commit: str) -> str:
+    return notes.shared(repo, "notes", f"--ref={ref}", "list", commit, check=False).out.strip()
+
+
 def note_text(repo: Repository, ref: str, commit: str) -> str:
     """The whole note under that ref; empty when there is none. Raises NoteFailed for one that is too large."""
-    blob = notes.shared(repo, "notes", f"--ref={ref}", "list", commit, check=False).out.strip()
+    blob = _blob(repo, ref, commit)
     if not blob:
         return ""
     if int(notes.shared(repo, "cat-file", "-s", blob).out) > notes.NOTE_LIMIT:
