@@ -23,9 +23,12 @@ def section(name: str) -> str:
 
 
 def options(name: str) -> set[str]:
-    command = git_agent.get_command(click.Context(git_agent), name)
-    assert command
-    return {spelling for param in command.params if isinstance(param, click.Option) for spelling in param.opts}
+    """Those of the command, or of all commands of the group."""
+    found = git_agent.get_command(click.Context(git_agent), name)
+    assert found
+    every = found.commands.values() if isinstance(found, click.Group) else [found]
+    params = [param for command in every for param in command.params]
+    return {spelling for param in params if isinstance(param, click.Option) for spelling in param.opts}
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

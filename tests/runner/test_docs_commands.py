@@ -32,8 +32,10 @@ def command(word: str) -> click.Command:
 
 
 def options(word: str) -> set[str]:
-    """Every spelling of the command's own options."""
-    return {name for param in command(word).params if isinstance(param, click.Option) for name in param.opts}
+    """Every spelling of the command's own options, or of all commands of the group."""
+    found = command(word)
+    every = found.commands.values() if isinstance(found, click.Group) else [found]
+    return {name for one in every for param in one.params if isinstance(param, click.Option) for name in param.opts}
 
 
 def typed(page: Path) -> list[list[str]]:
