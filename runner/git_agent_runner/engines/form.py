@@ -63,11 +63,12 @@ def shown(node: Node) -> str:
 
 
 def word(expected: str, valid: Callable[[str], object] = bool) -> Reader:
-    """A text, for which `valid` is true; a number is the text that it is written as."""
+    """A text, not empty, for which `valid` is true; a number is the text that it is written as."""
 
     def read(node: Node, where: str) -> str:
-        if kind(node) in _WORDS and isinstance(node.value, str) and valid(node.value) and node.value.isprintable():
-            return node.value
+        text = node.value
+        if kind(node) in _WORDS and isinstance(text, str) and text and text.isprintable() and valid(text):
+            return text
         raise wrong(node, where, expected, shown(node))
 
     return read
@@ -176,7 +177,9 @@ def _pairs(node: Node, where: str) -> list[tuple[Node, Node]]:
     if kind(node) != "map":
         raise wrong(node, where, "a mapping", shown(node))
     seen: set[str] = set()
-    for left, _ in node.value:
+    for left, right in node.value:
+        if kind(right) == "null":
+            right.start_mark = left.start_mark  # what is not there has no line of its own
         if not isinstance(left.value, str):
             raise wrong(left, where, "a word as key", shown(left))
         if left.value in seen:

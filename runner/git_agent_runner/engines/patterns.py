@@ -101,10 +101,14 @@ def _repeat(stack: list[_Group], token: re.Match[str]) -> str | None:
 
 
 def beginning(pattern: str) -> str:
-    """The fixed characters that every text which matches begins with."""
-    found = ""
+    """The fixed characters that every text which matches begins with; of a pattern without fault."""
+    found, depth, over = "", 0, False
     for token in _TOKEN.finditer(pattern):
-        if token.lastgroup != "atom" or token[0] == "." or re.fullmatch(r"\\\w", token[0]):
-            return found[:-1] if token.lastgroup in ("times", "many") else found if "|" not in pattern else ""
-        found += token[0].removeprefix("\\")
+        depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if token.lastgroup == "bar" and depth == 0:
+            return ""
+        if token.lastgroup == "times" and not over:
+            found = found[:-1]
+        over = over or token.lastgroup != "atom" or token[0] == "." or re.fullmatch(r"\\\w", token[0]) is not None
+        found += "" if over else token[0].removeprefix("\\")
     return found

@@ -131,4 +131,4 @@ error = form.table(
     {"status": statuses, "fatal": form.flag, "sure": form.flag},
 )
 
-exit_status = form.then(form.word("an exit status from 1 to 255", re.compile(r"[1-9]\d{0,2}").fullmatch), int)
+exit_status = form.then(form.word("an exit status from 1 to 255", tuple(map(str, range(1, 256))).__contains__), int)
