@@ -47,10 +47,10 @@ def record(engines: tuple[str, ...], wanted: tuple[str, ...], into: Path | None,
         from git_agent_fixtures.recording.record import names
     root = recordings() if into is None else into.absolute()
     pins = [exactly(*word.split("@", 1)) for word in engines]
-    todo = {pin: names(pin, wanted) for pin in pins}
+    chosen = {pin: names(pin, wanted) for pin in pins}
     if jobs > 1 and len(pins) > 1:
         return _together(pins, wanted, root, jobs)
-    return max([_record(pin, wanted, root, len(situations)) for pin, situations in todo.items()])
+    return max([_record(pin, wanted, root, len(situations)) for pin, situations in chosen.items()])
 
 
 @command.command("list", short_help="List what is recorded")
