@@ -16,6 +16,7 @@ from git_agent_runner.store import notes
 from git_agent_runner.store.carried import Pair, carry
 
 LIMIT = 200  # commits on either side that are compared
+RECENT = 20  # reflog entries that are looked through
 
 
 def after(ctx: Context, fired: Fired) -> None:
@@ -51,23 +52,26 @@ def _rewritten(ctx: Context, head: str) -> tuple[Pair, ...]:
 
 def _committed(ctx: Context, head: str) -> Iterator[Pair]:
     """The commits that this one was made from: a cherry-pick's, or those of a squash merge."""
-    left = state.take(ctx.repo)
+    yield from ((source.oid, head) for source in state.take(ctx.repo) if _became(ctx, source, head))
     if picked := state.picked(ctx.repo):
         yield picked, head
-    elif left or ctx.environ.get("PRE_COMMIT") != "1":  # an installed prepare-commit-msg has left what there was
-        yield from ((source.oid, head) for source in left if _became(ctx, source, head))
-    elif in_repo(ctx.repo, "reflog", "-1", "--format=%gs", check=False).out.startswith("commit (cherry-pick)"):
-        yield from ((oid, head) for oid in _same_authorship(ctx, list(notes.listed(ctx.repo)), head))
+    else:
+        yield from _picked_before(ctx)
 
 
 def _became(ctx: Context, source: state.Source, head: str) -> bool:
-    """What was left may be of a commit that never came to be: a squash merge undone, a message never written."""
-    if source.base is None:
-        return bool(_same_authorship(ctx, [source.oid], head))
+    """The squash merge may have been undone, and another commit made in its place."""
     parent = refs.commit_of(ctx.repo, f"{head}^")
     return parent == source.base and bool(likeness.paths(ctx.repo, source.oid) & likeness.paths(ctx.repo, head))
 
 
-def _same_authorship(ctx: Context, oids: list[str], head: str) -> list[str]:
-    known = likeness.authorship(ctx.repo, [*oids, head])
-    return [oid for oid in oids if oid != head and known.get(oid) == known[head]]
+def _picked_before(ctx: Context) -> Iterator[Pair]:
+    """Cherry-picks that a conflict was in the way of: git has forgotten their source, the reflog calls them so."""
+    told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", "--format=%H %gs", "HEAD", check=False)
+    entries = (line.partition(" ") for line in told.out.split("\n"))
+    picks = list(dict.fromkeys(oid for oid, _, what in entries if what.startswith("commit (cherry-pick)")))
+    if picks:
+        noted = notes.listed(ctx.repo)
+        known = likeness.authorship(ctx.repo, [*noted, *picks])
+        by_author = {known[oid]: oid for oid in noted if oid in known and oid not in picks}
+        yield from ((by_author[known[oid]], oid) for oid in picks if known.get(oid) in by_author)

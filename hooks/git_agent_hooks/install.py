@@ -14,7 +14,8 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import atomic
 
-HOOKS = tuple(shim.BODIES)
+# In this order. prepare-commit-msg, which a rebase runs for each commit, only where `agent.trailer` asks for it.
+HOOKS = tuple(name for name in shim.BODIES if name != "prepare-commit-msg")
 MODE = 0o755
 
 
@@ -33,16 +34,21 @@ def install(ctx: Context, place: Place) -> tuple[str, ...]:
     directory of their own, for its lines to call. Raises UserError `hook_in_the_way`, `write_failed`.
     """
     if place.manager is None:
-        return tuple(name for name in HOOKS if _chain(slot(place, name), name))
+        return tuple(name for name in wanted(ctx) if _chain(slot(place, name), name))
     own = own_directory(ctx)
     atomic.make_dir(str(own))
-    return tuple(name for name in HOOKS if _write(own / name, name))
+    return tuple(name for name in wanted(ctx) if _write(own / name, name))
+
+
+def wanted(ctx: Context) -> tuple[str, ...]:
+    """The hooks that this repository is to have."""
+    return tuple(shim.BODIES) if ctx.settings.trailer else HOOKS
 
 
 def uninstall(ctx: Context, place: Place) -> tuple[str, ...]:
     """Take out what `install` wrote; the names of the hooks. What was there before stands there again."""
     own = own_directory(ctx)
-    taken = [name for name in HOOKS if sum(_restore(path, name) for path in (*slots(place, name), own / name))]
+    taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in (*slots(place, name), own / name))]
     for directory in (own, place.directory):
         with suppress(OSError):  # it holds something else, or was not there
             directory.rmdir()
@@ -50,7 +56,7 @@ def uninstall(ctx: Context, place: Place) -> tuple[str, ...]:
 
 
 def status(ctx: Context, place: Place) -> tuple[Hook, ...]:
-    return tuple(_status(ctx, place, name) for name in HOOKS)
+    return tuple(_status(ctx, place, name) for name in wanted(ctx))
 
 
 def _status(ctx: Context, place: Place, name: str) -> Hook:

@@ -39,7 +39,7 @@ def _trailer(ctx: Context, fired: Fired) -> None:
 
 
 def _chosen_trailer(ctx: Context, fired: Fired) -> None:
-    """Installed with the others, so a setting asks for it; in a pre-commit file it stands by name."""
+    """A setting asks for it, and may ask for it no longer; in a pre-commit file it stands by name."""
     if ctx.settings.trailer:
         _trailer(ctx, fired)
 

@@ -8,16 +8,15 @@ from typing import NamedTuple
 
 from git_agent_runner.model import Repository
 
-# The commits that the next commit is made from, for post-commit: by then git has removed SQUASH_MSG, and where a
-# conflict was in the way CHERRY_PICK_HEAD too (seen with 2.39). The installed prepare-commit-msg writes it by itself.
+# The commits that a squash merge has put into the index, for post-commit: by then git has removed SQUASH_MSG.
 SOURCES = "agent-sources"
 
 
 class Source(NamedTuple):
-    """A commit that is being made anew. `base` is where HEAD stood when a squash merge took it in, None for a pick."""
+    """A commit that a squash merge took in, and where HEAD stood then."""
 
     oid: str
-    base: str | None
+    base: str
 
 
 def rebasing(repo: Repository) -> bool:
@@ -50,7 +49,7 @@ def take(repo: Repository) -> tuple[Source, ...]:
     left = [line.split() for line in _lines(repo, SOURCES)]
     if left:
         os.unlink(f"{repo.git_dir}/{SOURCES}")
-    return tuple(Source(words[0], words[1] if len(words) > 1 else None) for words in left)
+    return tuple(Source(*words) for words in left if len(words) == 2)
 
 
 def _lines(repo: Repository, name: str) -> list[str]:

@@ -102,6 +102,8 @@ def test_a_new_branch_with_the_name_of_a_deleted_one_is_not_hinted(waiting: GitR
 @pytest.mark.parametrize(("switch", "trailers"), [("true", "Agent-Run: codex/{}\n"), ("false", "")])
 def test_trailer_of_an_installed_hook(waiting: GitRepo, cli: Cli, switch: str, trailers: str) -> None:
     """A person's own commits have none, whatever the setting."""
+    waiting.git("config", "agent.trailer", "true")
+    assert cli.ok("hooks", "install").out == "installed prepare-commit-msg\n"
     waiting.git("config", "agent.trailer", switch)
     twice = "unset PYTHONPATH; git commit -q --allow-empty -m agents; git commit -q --amend --allow-empty --no-edit"
     cli.ok("start", "-e", "codex", "work", FAKE_CMD=twice)

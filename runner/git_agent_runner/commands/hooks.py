@@ -33,7 +33,7 @@ def install() -> int:
     ctx = context.load()
     place = find(ctx)
     written = hooks.install(ctx, place)
-    missing = [name for name in hooks.HOOKS if place.manager and not hooks.calls_ours(ctx, place, name)]
+    missing = [name for name in hooks.wanted(ctx) if place.manager and not hooks.calls_ours(ctx, place, name)]
     if missing:
         return _by_hand(place, missing)
     print(f"installed {', '.join(written)}" if written else "all hooks are installed")
