@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
 import pytest
 
 from hooks.managers import MANAGERS, packages
-from hooks.pre_commit import PreCommit
 from support.cli import Cli
 from support.gitrepo import GitRepo, make
+from support.pre_commit import PreCommit, of_now, shared
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where husky and lefthook are."""
     return packages(shared(tmp_path_factory))
-
-
-def shared(factory: pytest.TempPathFactory) -> Path:
-    """One directory for all workers of pytest-xdist."""
-    base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture(params=list(MANAGERS))
@@ -48,13 +41,8 @@ def cli(tmp_path: Path, isolated: Path) -> Cli:
 
 @pytest.fixture(scope="session")
 def release_of_now(tmp_path_factory: pytest.TempPathFactory) -> PreCommit:
-    """Workers of pytest-xdist share one release and one home of pre-commit, which waits for itself."""
-    base = shared(tmp_path_factory)
-    with (base / "release.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        place = base / "release"
-        made = PreCommit(place, "", base / "pre-commit-home")
-        return made._replace(rev=GitRepo(place).git("rev-parse", "HEAD")) if place.exists() else made.prepared()
+    """Workers of pytest-xdist share one release and one home of pre-commit."""
+    return of_now(shared(tmp_path_factory))
 
 
 @pytest.fixture

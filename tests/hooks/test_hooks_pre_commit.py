@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.store import notes
-from hooks.pre_commit import PreCommit
 from support.cli import Cli
 from support.gitrepo import EPOCH, GitRepo, dates, make
+from support.pre_commit import PreCommit
 from support.runs import find, leave
 
 HANDLE = "0b01aaaa"

@@ -1,0 +1,95 @@
+"""Real engines started by real pre-commit, from every stage, in a linked work tree with staged and unstaged changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_agent_fixtures.engines import NEWEST, Pin
+from support.pre_commit import PreCommit, of_now, run, shared
+from system.support import World, succeeded
+
+# What a person does, in the linked work tree, so that git comes to this stage.
+STAGES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "pre-commit": (("commit", "-q", "-m", "mine"),),
+    "prepare-commit-msg": (("commit", "-q", "-m", "mine"),),
+    "commit-msg": (("commit", "-q", "-m", "mine"),),
+    "post-commit": (("commit", "-q", "-m", "mine"),),
+    "post-rewrite": (("commit", "-q", "--amend", "--no-edit"),),
+    "pre-push": (("push", "-q", "upstream", "side"),),
+    "post-checkout": (("checkout", "-q", "-b", "other"),),
+    "post-merge": (("merge", "-q", "theirs"),),
+    "pre-merge-commit": (("merge", "-q", "--no-ff", "theirs"),),
+    "pre-rebase": (("rebase", "-q", "--autostash", "theirs"),),
+}
+CASES = [(stage, NEWEST[number % len(NEWEST)]) for number, stage in enumerate(STAGES)]
+LEFT = "changed, and not staged\n"
+
+
+@pytest.fixture(scope="session")
+def release_of_now(tmp_path_factory: pytest.TempPathFactory) -> PreCommit:
+    return of_now(shared(tmp_path_factory))
+
+
+def _tree(world: World, pre_commit: PreCommit, stage: str) -> Path:
+    """A linked work tree on `side`, with a staged file, an unstaged change and an untracked file."""
+    hook = f"{{id: git-agent-run, stages: [{stage}], args: [-e, {world.pin.engine}, --prompt, MK1 look at this]}}"
+    world.commit("begin", kept="kept\n", config=pre_commit.config(hook))
+    world.git("mv", "config", ".pre-commit-config.yaml")
+    world.git("commit", "-q", "-m", "configure pre-commit")
+    world.git("branch", "theirs")
+    world.git("clone", "-q", "--bare", str(world.repo), str(world.repo.parent / "upstream"))
+    world.git("remote", "add", "upstream", str(world.repo.parent / "upstream"))
+    tree = world.repo.parent / "linked tree"
+    world.git("worktree", "add", "-q", "-b", "side", str(tree))
+    world.git("switch", "-q", "theirs")
+    world.commit("theirs", theirs="theirs\n")
+    world.home.env["PRE_COMMIT_HOME"] = str(pre_commit.home)
+    run(tree, world.home.env, "install", "--hook-type", stage)
+    for name, text in (("staged", "staged\n"), ("kept", LEFT), ("untracked", "untracked\n")):
+        (tree / name).write_text(text)
+    if stage != "pre-merge-commit":  # git merges nothing into an index with changes
+        succeeded(world.run("git", "add", "staged", cwd=tree))
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("stage", "pin"), CASES, ids=[f"{stage}-{pin.engine}" for stage, pin in CASES], scope="session"
+)
+def test_a_run_from_each_stage(world: World, pin: Pin, stage: str, release_of_now: PreCommit) -> None:
+    """The person's staged and unstaged content is byte for byte what it was."""
+    tree = _tree(world, release_of_now, stage)
+    for words in STAGES[stage]:
+        succeeded(world.run("git", *words, cwd=tree))
+    newest = world.requests()[-1]
+    assert newest.users[-1].head.startswith("MK1 look at this")
+    told = succeeded(world.run("git", "status", "--porcelain", cwd=tree)).out.splitlines()
+    committed = any(words[0] == "commit" for words in STAGES[stage])
+    left = [] if committed else ["?? staged" if stage == "pre-merge-commit" else "A  staged"]
+    assert sorted(told) == sorted([" M kept", *left, "?? untracked"])
+    assert (tree / "staged").read_text() == "staged\n"
+    if stage != "pre-merge-commit":
+        where = "HEAD" if committed else ""
+        assert succeeded(world.run("git", "show", f"{where}:staged", cwd=tree)).out == "staged\n"
+    assert (tree / "kept").read_text() == LEFT
+    assert (tree / "untracked").read_text() == "untracked\n"
+    assert world.git("status", "--porcelain") == ""
+    listed = succeeded(world.agent("list", "--json", "--all", cwd=tree)).out
+    assert '"completed"' in listed
+
+
+@pytest.mark.parametrize("pin", NEWEST[:1], ids=str, scope="session")
+def test_an_agent_that_is_asked_to_change_files_changes_the_work_tree(world: World, release_of_now: PreCommit) -> None:
+    """pre-commit then fails the commit, as it does for every hook that changes files; nothing is staged."""
+    tree = _tree(world, release_of_now, "pre-commit")
+    config = tree / ".pre-commit-config.yaml"
+    config.write_text(config.read_text().replace("MK1 look at this", "MK1 WRITEFILE staged"))
+    world.git("config", f"agent.{world.pin.engine}.args", "--sandbox workspace-write")
+    succeeded(world.run("git", "add", ".pre-commit-config.yaml", cwd=tree))
+    done = world.run("git", "commit", "-q", "-m", "mine", cwd=tree)
+    assert done.status == 1
+    assert "files were modified by this hook" in done.out + done.err
+    assert succeeded(world.run("git", "show", ":staged", cwd=tree)).out == "staged\n"
+    assert (tree / "staged").read_text() == "written-by-the-agent\n"
+    assert (tree / "kept").read_text() == LEFT
