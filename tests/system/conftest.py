@@ -30,7 +30,8 @@ def world(pin: Pin, binary: Path, tmp_path: Path, record_property: Callable[[str
         place = home.make(pin, tmp_path / "home", server.url)
         place.env["PATH"] = f"{BIN}:{place.env['PATH']}"
         made = prepare(World(pin, place, server, tmp_path / "repo", binary))
-        printed = made.run(str(binary), "--version").out.strip()
+        told = made.run(str(binary), "--version")
+        printed = (told.out or told.err).strip()
         record_property("printed", printed)
         assert pin.version in printed.split()
         try:
