@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
-import git_agent_runner
+import git_agent_hooks.main
+import git_agent_runner.cli
 from git_agent_extractors.model import Status
 from support import docs
 from support.cli import Cli
@@ -88,7 +89,8 @@ def test_every_status() -> None:
 
 
 def test_every_code() -> None:
-    sources = "".join(path.read_text() for path in Path(git_agent_runner.__file__).parent.rglob("*.py"))
+    rooms = [Path(module.__file__).parent for module in (git_agent_runner.cli, git_agent_hooks.main)]
+    sources = "".join(path.read_text() for room in rooms for path in room.rglob("*.py"))
     assert documented("Codes") == set(re.findall(r'(?:\bcode(?:: str)?=|\bcode: str = |"code": )"([a-z_]+)"', sources))
 
 

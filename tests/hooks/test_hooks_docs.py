@@ -1,0 +1,103 @@
+"""docs/hooks.md: each set-up in it is carried out as it stands there, and works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from git_agent_hooks.install import HOOKS, lines
+from git_agent_hooks.place import find
+from git_agent_runner import context
+from support import docs
+from support.cli import Cli
+from support.pre_commit import PreCommit
+
+PAGE = (docs.ROOT / "docs/hooks.md").read_text()
+LEFTHOOK, KEEPING, RUNNING = docs.blocks(PAGE, "yaml")
+PLAIN, HUSKY, STAGES, PUSH = docs.blocks(PAGE, "sh")
+
+
+def shell(cli: Cli, script: str, **environ: str) -> str:
+    """What the script prints, in the repository, with `git agent` and pre-commit on PATH."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{cli.environ()['PATH']}"
+    env = {**cli.environ(), "PATH": path, "PYTHONPATH": "", **environ}
+    words = ("sh", "-e", "-c", script)
+    return subprocess.run(words, cwd=cli.repo.path, env=env, capture_output=True, text=True, check=True).stdout
+
+
+def commit(cli: Cli, **environ: str) -> None:
+    shell(cli, "git commit -q --allow-empty -m work", **environ)
+
+
+def test_without_a_manager(cli: Cli) -> None:
+    cli.begin()
+    assert "installed" in shell(cli, PLAIN)
+    commit(cli)
+    assert len(cli.noted()) == 2
+
+
+def test_husky(cli: Cli, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli.begin()
+    shell(cli, shlex.quote(str(programs / "husky")))
+    cli.run("hooks", "install")
+    monkeypatch.chdir(cli.repo.path)
+    assert HUSKY.rstrip("\n") == lines(find(context.load(os.environ)), "post-commit")
+    (cli.repo.path / ".husky/post-commit").write_text(HUSKY)
+    commit(cli)
+    assert len(cli.noted()) == 2
+
+
+def test_lefthook(cli: Cli, programs: Path) -> None:
+    cli.begin()
+    (cli.repo.path / "lefthook.yml").write_text(LEFTHOOK)
+    assert tuple(sorted(YAML(typ="safe").load(LEFTHOOK))) == tuple(sorted(HOOKS))
+    assert cli.ok("hooks", "install").out.startswith("installed ")
+    shell(cli, f"{shlex.quote(str(programs / 'lefthook'))} install")
+    commit(cli)
+    assert len(cli.noted()) == 2
+
+
+def released(pre_commit: PreCommit, text: str) -> str:
+    """With the release of this checkout in place of the page's."""
+    named = re.sub(r"repo: \S+\n  rev: \S+", f"repo: {pre_commit.release}\n  rev: {pre_commit.rev}", text)
+    assert named != text
+    return named
+
+
+def test_pre_commit(pre_commit: PreCommit, cli: Cli) -> None:
+    (cli.repo.path / ".pre-commit-config.yaml").write_text(released(pre_commit, KEEPING))
+    cli.repo.git("add", ".pre-commit-config.yaml")
+    shell(cli, STAGES)
+    cli.begin()
+    commit(cli)
+    assert len(cli.noted()) == 2
+
+
+def test_an_agent_before_a_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path) -> None:
+    (cli.repo.path / ".pre-commit-config.yaml").write_text(released(pre_commit, RUNNING))
+    shell(cli, "pre-commit install --hook-type pre-push")
+    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
+    cli.repo.git("remote", "add", "origin", str(upstream.path))
+    cli.repo.commit("two", f="2\n")
+    shell(cli, "git push -q origin main")
+    (call,) = cli.calls()
+    assert call["stdin"].startswith("review what is pushed; change nothing\n\nAbout to push refs/heads/main")
+    (cli.repo.path / ".git/hooks/pre-push").write_text(f"#!/bin/sh\n{PUSH}")
+    cli.repo.commit("three", f="3\n")
+    shell(cli, "git push -q origin main")
+    assert upstream.git("rev-parse", "refs/notes/agent") == cli.repo.git("rev-parse", "refs/notes/agent")
+
+
+def test_the_ids_are_those_of_the_file() -> None:
+    offered = YAML(typ="safe").load((docs.ROOT / ".pre-commit-hooks.yaml").read_text())
+    table = docs.rows(docs.section(PAGE, "pre-commit"))
+    assert [row[0].strip("`") for row in table] == [hook["id"] for hook in offered]
+    for row, hook in zip(table, offered, strict=True):
+        assert all(stage in row[1] for stage in hook["stages"])
