@@ -89,7 +89,7 @@ def test_every_status() -> None:
 
 
 def test_every_code() -> None:
-    rooms = [Path(module.__file__).parent for module in (git_agent_runner.cli, git_agent_hooks.main)]
+    rooms = [Path(file).parent for file in (git_agent_runner.cli.__file__, git_agent_hooks.main.__file__)]
     sources = "".join(path.read_text() for room in rooms for path in room.rglob("*.py"))
     assert documented("Codes") == set(re.findall(r'(?:\bcode(?:: str)?=|\bcode: str = |"code": )"([a-z_]+)"', sources))
 
