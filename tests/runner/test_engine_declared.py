@@ -113,6 +113,12 @@ def test_elsewhere(text: str, same: bool, other: bool) -> None:
     assert (own.elsewhere((1, 10), True), own.elsewhere((1, 10), False)) == (same, other)
 
 
+@pytest.mark.parametrize(("text", "cwd"), [("nowhere else", "/there"), ("same repository", "/w"), ("anywhere", "/w")])
+def test_a_session_that_is_bound_goes_on_in_its_directory(text: str, cwd: str) -> None:
+    given = launch()._replace(session_cwd="/there")
+    assert engine(f"{PROFILE}elsewhere: {text}\n").resume(given).cwd == cwd
+
+
 def test_options_take_the_profiles_source_and_versions_as_written() -> None:
     row = "  - {names: --new, since: 1.10, until: 1.20.1}\n  - {names: --own, source: an issue}\n"
     own = engine(PROFILE.replace("events:", f"{row}events:"))

@@ -140,7 +140,8 @@ def _invocation(name: str, declared: Declared, form: Command, launch: Launch) ->
     if message is None and argv[-1] == "--":
         argv.pop()
     stdin = message.encode() if form.stdin and message is not None else None
-    return Invocation(tuple(argv), stdin, launch.cwd)
+    bound = declared.elsewhere == PLACES[0]
+    return Invocation(tuple(argv), stdin, (launch.session_cwd or launch.cwd) if bound else launch.cwd)
 
 
 def _holds(argv: tuple[str, ...], hole: str) -> bool:
