@@ -56,7 +56,7 @@ def _committed(ctx: Context, head: str) -> Iterator[Pair]:
     if picked := state.picked(ctx.repo):
         yield picked, head
     else:
-        yield from _picked_before(ctx)
+        yield from _picked_before(ctx, head)
 
 
 def _became(ctx: Context, source: state.Source, head: str) -> bool:
@@ -65,13 +65,18 @@ def _became(ctx: Context, source: state.Source, head: str) -> bool:
     return parent == source.base and bool(likeness.paths(ctx.repo, source.oid) & likeness.paths(ctx.repo, head))
 
 
-def _picked_before(ctx: Context) -> Iterator[Pair]:
-    """Cherry-picks that a conflict was in the way of: git has forgotten their source, the reflog calls them so."""
+def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
+    """Cherry-picks that a conflict was in the way of: git has forgotten their source, the reflog calls them so.
+
+    The source has the pick's author and time, and is no commit of this history.
+    """
     told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", "--format=%H %gs", "HEAD", check=False)
     entries = (line.partition(" ") for line in told.out.split("\n"))
     picks = list(dict.fromkeys(oid for oid, _, what in entries if what.startswith("commit (cherry-pick)")))
-    if picks:
-        noted = notes.listed(ctx.repo)
-        known = likeness.authorship(ctx.repo, [*noted, *picks])
-        by_author = {known[oid]: oid for oid in noted if oid in known and oid not in picks}
-        yield from ((by_author[known[oid]], oid) for oid in picks if known.get(oid) in by_author)
+    if not picks:
+        return
+    noted = notes.listed(ctx.repo)
+    known = likeness.authorship(ctx.repo, [*noted, *picks])
+    alike = [(oid, pick) for pick in picks for oid in noted if oid in known and known[oid] == known.get(pick)]
+    own = refs.reachable(ctx.repo, [oid for oid, _ in alike], head)
+    yield from (pair for pair in alike if pair[0] not in own)

@@ -20,14 +20,22 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=list(MANAGERS))
-def repo(request: pytest.FixtureRequest, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+def repo(
+    request: pytest.FixtureRequest,
+    programs: Path,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> GitRepo:
     """On `main`, our hooks installed, or called by a manager of hooks."""
+    base = shared(tmp_path_factory)
     made = make(tmp_path / "repo")
     made.commit("one", f="1\n")
     made.commit("two", f="1\n2\n")
     monkeypatch.chdir(made.path)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    MANAGERS[request.param](made, programs)
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(base / "pre-commit-home"))
+    MANAGERS[request.param](made, base)
     return made
 
 

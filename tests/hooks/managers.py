@@ -12,6 +12,7 @@ from git_agent_hooks.install import HOOKS, calls_ours, install, lines
 from git_agent_hooks.place import find
 from git_agent_runner import context
 from support.gitrepo import GitRepo
+from support.pre_commit import of_now
 
 PACKAGES = ("husky@9.1.7", "lefthook@2.2.2")
 
@@ -29,18 +30,18 @@ def packages(shared: Path) -> Path:
     return programs
 
 
-def by_git(repo: GitRepo, _programs: Path) -> None:
+def by_git(repo: GitRepo, _shared: Path) -> None:
     _installed(repo)
 
 
-def by_husky(repo: GitRepo, programs: Path) -> None:
-    _run(repo, str(programs / "husky"))
+def by_husky(repo: GitRepo, shared: Path) -> None:
+    _run(repo, str(packages(shared) / "husky"))
     _add_lines(repo, repo.path / ".husky")
     _installed(repo)
     repo.commit("use husky")
 
 
-def by_hooks_path(repo: GitRepo, _programs: Path) -> None:
+def by_hooks_path(repo: GitRepo, _shared: Path) -> None:
     folder = repo.path.parent / "company hooks"
     folder.mkdir()
     repo.git("config", "core.hooksPath", str(folder))
@@ -48,14 +49,19 @@ def by_hooks_path(repo: GitRepo, _programs: Path) -> None:
     _installed(repo)
 
 
-def by_lefthook(repo: GitRepo, programs: Path) -> None:
+def by_lefthook(repo: GitRepo, shared: Path) -> None:
     config = repo.path / "lefthook.yml"
     config.write_text("output: [failure]\n")
     ctx = context.load(os.environ)
     config.write_text("output: [failure]\n" + "\n".join(lines(find(ctx), name) for name in HOOKS) + "\n")
-    _run(repo, str(programs / "lefthook"), "install")
+    _run(repo, str(packages(shared) / "lefthook"), "install")
     _installed(repo)
     repo.commit("use lefthook")
+
+
+def by_pre_commit(repo: GitRepo, shared: Path) -> None:
+    hooks = ("{id: git-agent-record}", "{id: git-agent-carry}")
+    of_now(shared).configure(repo, *hooks, stages=("post-commit", "post-rewrite", "post-merge"))
 
 
 MANAGERS: dict[str, Callable[[GitRepo, Path], None]] = {
@@ -63,6 +69,7 @@ MANAGERS: dict[str, Callable[[GitRepo, Path], None]] = {
     "husky": by_husky,
     "lefthook": by_lefthook,
     "core.hooksPath": by_hooks_path,
+    "pre-commit": by_pre_commit,
 }
 
 

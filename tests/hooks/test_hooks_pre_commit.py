@@ -1,4 +1,4 @@
-"""The hooks of .pre-commit-hooks.yaml under real pre-commit, in a consumer's repository."""
+"""The hooks of .pre-commit-hooks.yaml under real pre-commit; `test_hooks_carry` has record and carry."""
 
 from __future__ import annotations
 
@@ -7,67 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store import notes
 from support.cli import Cli
-from support.gitrepo import EPOCH, GitRepo, dates, make
 from support.pre_commit import PreCommit
-from support.runs import find, leave
-
-HANDLE = "0b01aaaa"
-KEEPING = ("{id: git-agent-record}", "{id: git-agent-carry}")
-STAGES = ("post-commit", "post-rewrite", "post-merge")
-
-
-@pytest.fixture
-def branch(pre_commit: PreCommit, tmp_path: Path) -> GitRepo:
-    """On `feature`, a commit of its own that its run is noted on; record and carry are installed."""
-    repo = make(tmp_path / "repo")
-    repo.commit("one", f="1\n")
-    pre_commit.configure(repo, *KEEPING, stages=STAGES)
-    repo.switch_new("feature")
-    repo.commit("three", g="3\n")
-    leave(repo, HANDLE)
-    return repo
 
 
 def plain(cli: Cli) -> dict[str, str]:
     """The person's environment: hooks must find what they need without our modules on the path."""
     return {**cli.environ(), "PYTHONPATH": ""}
-
-
-def noted(repo: GitRepo) -> list[str]:
-    return [note.handle for note in notes.read(repo.facts()).by_commit.get(repo.head(), ())]
-
-
-def test_every_way_to_make_commits_anew(branch: GitRepo) -> None:
-    """One repository, one step after the other: pre-commit takes its time at each."""
-    steps: dict[str, list[tuple[str, ...]]] = {
-        "commit": [("commit", "-q", "--allow-empty", "-m", "four")],
-        "amend": [("commit", "-q", "--amend", "--allow-empty", "-m", "amended")],
-        "reset": [("reset", "-q", "--soft", "HEAD~1"), ("commit", "-q", "--allow-empty", "-m", "anew")],
-        "rebase": [
-            ("switch", "-q", "main"),
-            ("commit", "-q", "--allow-empty", "-m", "beside"),
-            ("switch", "-q", "feature"),
-            ("rebase", "-q", "main"),
-        ],
-    }
-    for name, commands in steps.items():
-        for second, words in enumerate(commands):
-            branch.git(*words, env=dates(EPOCH + 60 + second))
-        assert (name, noted(branch), find(branch).handle) == (name, [HANDLE], HANDLE)
-    branch.git("config", "--unset", "branch.feature.agentHandle")
-    assert find(branch).handle == HANDLE
-
-
-def test_cherry_pick_and_squash_merge(branch: GitRepo) -> None:
-    branch.git("switch", "-q", "main")
-    branch.git("cherry-pick", "feature")
-    assert noted(branch) == [HANDLE]
-    branch.git("reset", "-q", "--hard", "HEAD~1")
-    branch.git("merge", "-q", "--squash", "feature")
-    branch.git("commit", "-q", "-m", "all of it")
-    assert noted(branch) == [HANDLE]
 
 
 def test_trailer_and_check(pre_commit: PreCommit, cli: Cli) -> None:
