@@ -11,6 +11,8 @@ import re
 
 from git_agent_extractors.model import Event, Status
 from git_agent_extractors.profile import (
+    FAILED,
+    NO_DATA,
     NOTHING,
     UUID,
     ErrorRule,
@@ -19,11 +21,14 @@ from git_agent_extractors.profile import (
     NoText,
     Object,
     Profile,
+    Quick,
     by_code,
     classify,
     end,
     failure,
+    gist,
     numbers,
+    spoken,
     table,
     text,
 )
@@ -34,6 +39,7 @@ _USAGE = {
     "cache_read_input_tokens": "cache_read_input_tokens",
     "cache_creation_input_tokens": "cache_creation_input_tokens",
 }
+SYNTHETIC = "<synthetic>"  # the model of an error in the clothes of a message
 _GONE = re.compile(r"No conversation found|.*requires a valid session ID")
 
 
@@ -46,18 +52,8 @@ def _blocks(message: Object) -> list[Object]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _flat(content: object) -> str:
-    """A tool's result is a text or a list of blocks."""
-    if isinstance(content, list):
-        return "\n".join(text(block, "text") for block in content if isinstance(block, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _tool_input(value: object) -> str:
-    """What a person reads of a tool call: its command, file, pattern, …: the first text in it."""
-    if not isinstance(value, dict):
-        return ""
-    return next((found for found in value.values() if isinstance(found, str)), "")
+def tool_result(content: str, is_error: object) -> Event:
+    return Event("tool_result", content, data=FAILED if is_error else NO_DATA)
 
 
 def _block(block: Object) -> Event | None:
@@ -67,7 +63,7 @@ def _block(block: Object) -> Event | None:
     if kind == "thinking":
         return Event("reasoning", text(block, "thinking"))
     if kind in {"tool_use", "server_tool_use"}:
-        return Event("tool_call", _tool_input(block.get("input")), text(block, "name"))
+        return Event("tool_call", gist(block.get("input")), text(block, "name"))
     if kind in {"redacted_thinking", "image"}:
         return None
     return Event("unknown", name=f"assistant/{kind}", data=block)
@@ -77,7 +73,7 @@ def _assistant(obj: Object) -> Events:
     if obj.get("parent_tool_use_id") is not None:
         return NOTHING  # a sub-agent's words are its own; its answer comes as the tool's result
     message = table(obj, "message")
-    if message.get("model") == "<synthetic>":  # an error in the clothes of a message
+    if message.get("model") == SYNTHETIC:
         words = "\n".join(text(block, "text") for block in _blocks(message))
         return (failure(words, by_code(obj.get("api_error_status")), fatal=False),)
     return [event for block in _blocks(message) if (event := _block(block))]
@@ -87,7 +83,7 @@ def _user(obj: Object) -> Events:
     if obj.get("parent_tool_use_id") is not None:
         return NOTHING
     return [
-        Event("tool_result", _flat(block.get("content")), data={"failed": True} if block.get("is_error") else {})
+        tool_result(spoken(block.get("content")), block.get("is_error"))
         for block in _blocks(table(obj, "message"))
         if block.get("type") == "tool_result"
     ]
@@ -174,6 +170,12 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("session_id")
 
 
+def _quick() -> Quick:
+    from git_agent_extractors.typed.claude import read
+
+    return read
+
+
 # Old screen text may follow the id without a gap (anthropics/claude-code#84308).
 _HINT = Hint(
     b"claude --resume ",
@@ -207,4 +209,5 @@ PROFILE = Profile(
     hint=_HINT,
     pretty=True,
     closing=lambda obj: obj.get("type") == "result",
+    quick=_quick,
 )

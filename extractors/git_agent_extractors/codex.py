@@ -14,6 +14,8 @@ import shlex
 from git_agent_extractors.codex_text import Banner, answer
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import (
+    FAILED,
+    NO_DATA,
     NOTHING,
     UUID,
     ErrorRule,
@@ -22,8 +24,10 @@ from git_agent_extractors.profile import (
     Hint,
     Object,
     Profile,
+    Quick,
     end,
     failure,
+    gist,
     numbers,
     table,
     text,
@@ -68,11 +72,15 @@ def _reasoning(item: Object) -> Events:
 
 # `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh -l?c ")
+_QUOTED = re.compile(_SHELL.pattern + r"(?:'([^']*)'|\"([^\"\\]*)\")")
 _SPLIT_CAP = 1 << 14  # splitting takes about a microsecond a character
 
 
-def _command(item: Object) -> Events:
-    line = text(item, "command")
+def command(line: str) -> Events:
+    """A command of the shell, begun."""
+    quoted = _QUOTED.fullmatch(line)
+    if quoted:
+        return (Event("tool_call", quoted[quoted.lastindex or 0], "shell"),)
     words: list[str] = []
     if _SHELL.match(line) and len(line) <= _SPLIT_CAP:
         with contextlib.suppress(ValueError):  # quotes that do not close: shown as it is
@@ -80,24 +88,41 @@ def _command(item: Object) -> Events:
     return (Event("tool_call", words[2] if len(words) == 3 else line, "shell"),)
 
 
+def command_done(output: str, exit_code: object) -> Events:
+    return (Event("tool_result", output, "shell", FAILED if exit_code else NO_DATA),)
+
+
+def changed(paths: list[str]) -> Events:
+    return (Event("tool_call", "\n".join(paths), "edit"),)
+
+
+def mcp(server: str, tool: str, arguments: object) -> Events:
+    return (Event("tool_call", gist(arguments), f"{server}.{tool}"),)
+
+
+def mcp_done(server: str, tool: str, told: object, error: object) -> Events:
+    return (Event("tool_result", gist(error or told), f"{server}.{tool}", FAILED if error else NO_DATA),)
+
+
+def _command(item: Object) -> Events:
+    return command(text(item, "command"))
+
+
 def _command_done(item: Object) -> Events:
-    failed = {"failed": True} if item.get("exit_code") else {}
-    return (Event("tool_result", text(item, "aggregated_output"), "shell", failed),)
+    return command_done(text(item, "aggregated_output"), item.get("exit_code"))
 
 
 def _changes(item: Object) -> Events:
     changes = item.get("changes")
-    paths = [text(c, "path") for c in changes if isinstance(c, dict)] if isinstance(changes, list) else []
-    return (Event("tool_call", "\n".join(paths), "edit"),)
+    return changed([text(c, "path") for c in changes if isinstance(c, dict)] if isinstance(changes, list) else [])
 
 
 def _mcp(item: Object) -> Events:
-    return (Event("tool_call", str(item.get("arguments") or ""), f"{text(item, 'server')}.{text(item, 'tool')}"),)
+    return mcp(text(item, "server"), text(item, "tool"), item.get("arguments"))
 
 
 def _mcp_done(item: Object) -> Events:
-    found = item.get("error") or item.get("result")
-    return (Event("tool_result", str(found or ""), f"{text(item, 'server')}.{text(item, 'tool')}"),)
+    return mcp_done(text(item, "server"), text(item, "tool"), item.get("result"), item.get("error"))
 
 
 def _warning(item: Object) -> Events:
@@ -184,6 +209,12 @@ def _session(obj: Object, first: bool) -> object:
     return obj.get("session_id") if first and "type" not in obj else None
 
 
+def _quick() -> Quick:
+    from git_agent_extractors.typed.codex import read
+
+    return read
+
+
 # Two lines in 0.171 (codex/0.171.0/interactive-start; "To reconnect" with the background server), one before.
 _HINT = Hint(
     b"codex resume ",
@@ -223,4 +254,5 @@ PROFILE = Profile(
     hint=_HINT,
     banner=b"OpenAI Codex v",
     answer=answer,
+    quick=_quick,
 )

@@ -11,6 +11,9 @@ from typing import Any
 
 from git_agent_extractors.model import Event, Status
 from git_agent_extractors.profile import (
+    DELTA,
+    FAILED,
+    NO_DATA,
     NOTHING,
     UUID,
     ErrorRule,
@@ -19,10 +22,12 @@ from git_agent_extractors.profile import (
     NoText,
     Object,
     Profile,
+    Quick,
     by_code,
     classify,
     end,
     failure,
+    gist,
     numbers,
     table,
     text,
@@ -33,24 +38,26 @@ def _init(obj: Object) -> Events:
     return (Event("usage", data={"model": text(obj, "model")}),)
 
 
+def tool_use(name: str, parameters: Object) -> Events:
+    return (Event("tool_call", gist(parameters), name),)
+
+
+def tool_result(status: object, output: str) -> Events:
+    return (Event("tool_result", output, data=FAILED if status == "error" else NO_DATA),)
+
+
 def _message(obj: Object) -> Events:
     if obj.get("role") != "assistant":
         return NOTHING  # the prompt, echoed
-    return (Event("message", text(obj, "content"), data={"delta": True} if obj.get("delta") is True else {}),)
-
-
-def _parameters(obj: Object) -> str:
-    """What a person reads of a tool call: the first text among its parameters."""
-    return next((found for found in table(obj, "parameters").values() if isinstance(found, str)), "")
+    return (Event("message", text(obj, "content"), data=DELTA if obj.get("delta") is True else NO_DATA),)
 
 
 def _tool_use(obj: Object) -> Events:
-    return (Event("tool_call", _parameters(obj), text(obj, "tool_name")),)
+    return tool_use(text(obj, "tool_name"), table(obj, "parameters"))
 
 
 def _tool_result(obj: Object) -> Events:
-    failed = {"failed": True} if obj.get("status") == "error" else {}
-    return (Event("tool_result", text(obj, "output"), data=failed),)
+    return tool_result(obj.get("status"), text(obj, "output"))
 
 
 def _error(obj: Object) -> Events:
@@ -127,6 +134,12 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("session_id") if "type" not in obj and _document(obj) is not None else None
 
 
+def _quick() -> Quick:
+    from git_agent_extractors.typed.gemini import read
+
+    return read
+
+
 # The last line of a box; below 84 columns the id wraps (gemini/0.61.0/interactive-decoys). Some versions quote it.
 _HINT = Hint(
     b"To resume this session:",
@@ -172,4 +185,5 @@ PROFILE = Profile(
     hint=_HINT,
     pretty=True,
     closing=lambda obj: "type" not in obj,
+    quick=_quick,
 )

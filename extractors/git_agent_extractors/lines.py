@@ -28,28 +28,33 @@ class Lines:
         self._head: bytes | None = b""
 
     def feed(self, chunk: bytes) -> list[bytes | None]:
-        """The lines that this chunk completes, without their LF."""
+        """The whole lines that this chunk completes: as one piece, with LFs between, where none is too long."""
         if self._head is not None:
             chunk = self._begin(self._head + chunk)
         if self._decoder is not None:
             chunk = self._decoder.decode(chunk).encode()
-        first, *rest = chunk.split(b"\n")
-        if not rest:
-            self._keep(first)
+        last = chunk.rfind(b"\n")
+        if last < 0:
+            self._keep(chunk)
             return []
-        self._keep(first)
-        lines: list[bytes | None] = [self._take()]
-        self._keep(rest.pop())
-        lines += rest if len(chunk) <= self._cap else [part if len(part) <= self._cap else None for part in rest]
-        return lines
+        pieces: list[bytes | None]
+        if self._dropping or self._held + last > self._cap:
+            first, *rest = chunk[:last].split(b"\n")
+            self._keep(first)
+            pieces = [self._take(), *(line if len(line) <= self._cap else None for line in rest)]
+        else:
+            self._parts.append(chunk[:last])
+            pieces = [self._take()]
+        self._keep(chunk[last + 1 :])
+        return pieces
 
     def close(self) -> list[bytes | None]:
         """The last line, if the stream did not end with LF."""
         head, self._head = self._head, None
-        lines = self.feed(head) if head else []
+        pieces = self.feed(head) if head else []
         if self._held or self._dropping:
-            lines.append(self._take())
-        return lines
+            pieces.append(self._take())
+        return pieces
 
     def _begin(self, chunk: bytes) -> bytes:
         """Two bytes tell the encoding; a shorter beginning waits."""

@@ -10,6 +10,8 @@ import re
 
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import (
+    FAILED,
+    NO_DATA,
     NOTHING,
     ErrorRule,
     Events,
@@ -17,10 +19,12 @@ from git_agent_extractors.profile import (
     NoText,
     Object,
     Profile,
+    Quick,
     by_code,
     classify,
     end,
     failure,
+    gist,
     numbers,
     table,
     text,
@@ -39,25 +43,31 @@ def _reasoning(obj: Object) -> Events:
     return (Event("reasoning", text(table(obj, "part"), "text")),)
 
 
+def tool_use(name: str, words: str, output: str, failed: bool) -> Events:
+    return (Event("tool_call", words, name), Event("tool_result", output, name, FAILED if failed else NO_DATA))
+
+
+def step_finish(reason: str, tokens: Object, part: Object) -> Events:
+    """`part` holds the cost."""
+    usage = numbers(tokens, {"input_tokens": "input", "output_tokens": "output"})
+    usage.update(numbers(part, {"cost_usd": "cost"}))
+    if reason in {"tool-calls", "unknown"}:  # the loop goes on
+        return (Event("usage", data=usage),)
+    return (Event("usage", data=usage), end("completed" if reason == "stop" else "failed", name=reason))
+
+
 def _tool_use(obj: Object) -> Events:
     part = table(obj, "part")
-    state, name = table(part, "state"), text(part, "tool")
-    words = next((found for found in table(state, "input").values() if isinstance(found, str)), "")
-    if state.get("status") == "error":
-        result = Event("tool_result", text(state, "error"), name, {"failed": True})
-    else:
-        result = Event("tool_result", text(state, "output"), name)
-    return (Event("tool_call", words, name), result)
+    state = table(part, "state")
+    failed = state.get("status") == "error"
+    return tool_use(
+        text(part, "tool"), gist(table(state, "input")), text(state, "error" if failed else "output"), failed
+    )
 
 
 def _step_finish(obj: Object) -> Events:
     part = table(obj, "part")
-    usage = numbers(table(part, "tokens"), {"input_tokens": "input", "output_tokens": "output"})
-    usage.update(numbers(part, {"cost_usd": "cost"}))
-    reason = text(part, "reason")
-    if reason in {"tool-calls", "unknown"}:  # the loop goes on
-        return (Event("usage", data=usage),)
-    return (Event("usage", data=usage), end("completed" if reason == "stop" else "failed", name=reason))
+    return step_finish(text(part, "reason"), table(part, "tokens"), part)
 
 
 def _error(obj: Object) -> Events:
@@ -79,6 +89,12 @@ KINDS = {
 
 def _session(obj: Object, _first: bool) -> object:
     return obj.get("sessionID") if text(obj, "type") in KINDS and "parentID" not in obj else None
+
+
+def _quick() -> Quick:
+    from git_agent_extractors.typed.opencode import read
+
+    return read
 
 
 _ID = r"ses_[0-9A-Za-z]{26}"
@@ -116,4 +132,5 @@ PROFILE = Profile(
     hint=_HINT,
     first=True,
     usage_adds=True,
+    quick=_quick,
 )

@@ -6,14 +6,22 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import orjson
+
 from git_agent_extractors.model import SOURCES, Event, Source, Status
 
 Object = dict[str, Any]
 Events = Sequence[Event]
 Handler = Callable[[Object], Events]
+# The events of a block of lines (their number is given) while this is the known id; None when it cannot tell.
+Quick = Callable[[bytes, int, str | None], list[Event] | None]
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 NOTHING: Events = ()
+# The data of many events: none of them changes it.
+NO_DATA: dict[str, Any] = {}
+DELTA: dict[str, Any] = {"delta": True}
+FAILED: dict[str, Any] = {"failed": True}
 
 
 class Mode:
@@ -98,6 +106,8 @@ class Profile(NamedTuple):
     key: str = ""
     # Where the reader's blocks of text are the engine's own.
     blocks_on: tuple[Source, ...] = SOURCES
+    # Says of many lines at once what `kinds` says of each; asked for when there is much to read.
+    quick: Callable[[], Quick] | None = None
 
 
 def knows(profile: Profile, obj: Object) -> bool:
@@ -116,6 +126,26 @@ def text(value: Object, key: str) -> str:
     """`value[key]` if that is a string, else the empty one."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
+
+
+def gist(value: object) -> str:
+    """What a person reads of a tool's input: its command, file, pattern, …: the first text in it, else all of it."""
+    words = value.values() if isinstance(value, dict) else (value,)
+    return next((word for word in words if isinstance(word, str)), None) or (_json(value) if value else "")
+
+
+def _json(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # deeper or larger than it writes
+        return ""
+
+
+def spoken(content: object) -> str:
+    """A tool's result, which is a text or a list of blocks."""
+    if isinstance(content, list):
+        return "\n".join(text(block, "text") for block in content if isinstance(block, dict))
+    return content if isinstance(content, str) else ""
 
 
 def numbers(value: Object, names: Mapping[str, str]) -> dict[str, Any]:

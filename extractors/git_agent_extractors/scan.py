@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from io import BytesIO
+from itertools import repeat
 
 import orjson
 
@@ -10,11 +12,13 @@ from git_agent_extractors.hint import ExitHint, begins_screen
 from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
-from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, knows, printed_error
+from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, Quick, knows, printed_error
 from git_agent_extractors.prose import Document, Notes, Prose
 from git_agent_extractors.terminal import clean, has_controls
 
 _ERRORS = 100
+# Bytes that take longer to read line by line than it takes to load what reads them at once.
+_MUCH = 1 << 14
 
 
 class Scan:
@@ -31,6 +35,7 @@ class Scan:
     ) -> None:
         self._profile = profile
         self._kinds = profile.kinds
+        self._quick: Quick | None = None
         self._key = profile.key or profile.field
         self._source = source
         self._mode = mode
@@ -93,24 +98,58 @@ class Scan:
         """Is the text of this source the model's? On a terminal only where a banner tells its sections apart."""
         return self._source == "stdout" or (self._source == "pty-output" and self._mode.text)
 
-    def _take(self, lines: list[bytes | None], out: list[Event]) -> None:
-        for line in lines:
-            self._number += 1
-            self._end += self._cap if line is None else len(line) + 1
-            if line is None:
-                # The drawing of a terminal form may be one line of any length.
-                self._screen = self._screen or (self._source == "pty-output" and self._number == 1)
-                note = f"longer than {self._cap >> 20} MiB, skipped"
-                self._skipped.add(f"{self._source} line {self._number}: {note}")
-            elif line.startswith(b"{") and not self._mode.text and not self._screen and not self._document:
-                try:
-                    obj = orjson.loads(line)
-                except orjson.JSONDecodeError:
-                    self._odd(line, out)
-                else:
-                    self._object(obj, line, out)
-            else:
+    def _take(self, pieces: list[bytes | None], out: list[Event]) -> None:
+        for piece in pieces:
+            if piece is None:
+                self._skip()
+                continue
+            lines = BytesIO(piece).readlines()  # five times as fast as split where lines are long
+            if piece[-1:] in {b"", b"\n"}:
+                lines.append(b"")
+            if self._read_quickly(piece, lines, out):
+                continue
+            for ended in lines:
+                line = ended.removesuffix(b"\n")
+                if len(lines) == 1 or not self._read_quickly(line, [line], out):
+                    self._line(line, out)
+
+    def _read_quickly(self, block: bytes, lines: list[bytes], out: list[Event]) -> bool:
+        """Read lines that are all plain events, after the first events; False when that cannot be done at once."""
+        if not self.known or self._held is not None or self._mode.text or self._screen or self._document:
+            return False
+        if self._quick is None:
+            if len(block) < _MUCH or self._profile.quick is None:
+                return False
+            self._quick = self._profile.quick()
+        if not all(map(bytes.startswith, lines, repeat(b"{"))):
+            return False
+        events = self._quick(block, len(lines), self._value)
+        if events is None:
+            return False
+        out += events
+        self._number += len(lines)
+        self._end += len(block) + 1
+        return True
+
+    def _skip(self) -> None:
+        self._number += 1
+        self._end += self._cap
+        # The drawing of a terminal form may be one line of any length.
+        self._screen = self._screen or (self._source == "pty-output" and self._number == 1)
+        self._skipped.add(f"{self._source} line {self._number}: longer than {self._cap >> 20} MiB, skipped")
+
+    def _line(self, line: bytes, out: list[Event]) -> None:
+        self._number += 1
+        self._end += len(line) + 1
+        if line.startswith(b"{") and not self._mode.text and not self._screen and not self._document:
+            try:
+                obj = orjson.loads(line)
+            except orjson.JSONDecodeError:
                 self._odd(line, out)
+            else:
+                self._object(obj, line, out)
+        else:
+            self._odd(line, out)
 
     def _odd(self, line: bytes, out: list[Event]) -> None:
         """A line that is no plain JSON object: terminal output, text, part of a document."""

@@ -1,0 +1,45 @@
+"""What gemini prints with stream-json between `init` and `result`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from git_agent_extractors import gemini
+from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object
+from git_agent_extractors.typed import made, quick
+
+
+class _Line(msgspec.Struct, tag_field="type", gc=False):
+    """Only `init` has an id."""
+
+
+class _Message(_Line, tag="message"):
+    role: str = ""
+    content: str = ""
+    delta: Any = None
+
+    def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
+        if self.role != "assistant":
+            return NOTHING
+        return (made(("message", self.content, "", DELTA if self.delta is True else NO_DATA)),)
+
+
+class _ToolUse(_Line, tag="tool_use"):
+    tool_name: str = ""
+    parameters: Object = {}
+
+    def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
+        return gemini.tool_use(self.tool_name, self.parameters)
+
+
+class _ToolResult(_Line, tag="tool_result"):
+    status: str = ""
+    output: str = ""
+
+    def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
+        return gemini.tool_result(self.status, self.output)
+
+
+read = quick(msgspec.json.Decoder(_Message | _ToolUse | _ToolResult))
