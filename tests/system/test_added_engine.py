@@ -11,6 +11,7 @@ from git_agent_fixtures.engines import Pin
 from support import docs
 from system.console import replayed, same_words
 from system.support import World, refused, succeeded
+from system.terminal import terminal
 
 PIN = Pin("pi", "0.73.1", "@mariozechner/pi-coding-agent")  # 204 MB
 PAGE = (docs.ROOT / "docs/add-an-engine.md").read_text()
@@ -87,6 +88,24 @@ def test_another_directory_is_refused(described: World) -> None:
     (described.repo / "sub").mkdir()
     refused(described.agent("resume", "--cwd=sub", "MK2"), "pi goes on with this session only in its own directory")
     assert len(described.requests()) == 1
+
+
+@with_pi
+def test_a_session_begun_in_a_terminal_is_found_in_its_store(described: World) -> None:
+    """pi's own interface prints no id, and takes no message from us: the person types it."""
+    world = described
+    for mark, words in (("MK1", ("start", "-e", "pi", "-i")), ("MK2", ("resume", "-i"))):
+        with terminal(world, *words) as shown:
+            shown.until(lambda: "scripted-1" in shown.text(), "it is ready")
+            shown.press(f"{mark} hello\r".encode())
+            shown.until(lambda: "markersMK1" + "MK2" * (mark == "MK2") in shown.text(), "it is answered")
+            shown.press(b"\x04")  # Ctrl-D; of Ctrl-C it wants two within half a second
+            shown.until(lambda: shown.process.poll() is not None, "it ends")
+    world.carried("MK1", "MK2")
+    (kept,) = store(world)
+    assert kept.name.endswith(f"_{world.session()}.jsonl")
+    world.resume("MK4")
+    world.carried("MK1", "MK2", "MK4")
 
 
 @with_pi
