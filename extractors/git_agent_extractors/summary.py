@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Event, Source, Status, Transcript
@@ -14,6 +14,8 @@ from git_agent_extractors.scan import Scan
 _SIGNALLED = {129, 130, 131, 137, 143}
 
 _NAMES = 100
+# What is said and done, in which most of a long transcript consists.
+_TALK = frozenset({"message", "reasoning", "tool_call", "tool_result"})
 
 
 class Summary:
@@ -30,30 +32,43 @@ class Summary:
         self._end: Event | None = None
         self._failure: Event | None = None
 
-    def add(self, events: Iterable[Event]) -> None:
-        counts = self._events
+    def add(self, events: Sequence[Event]) -> None:
+        kinds = [event[0] for event in events]
+        for kind in dict.fromkeys(kinds):
+            self._events[kind] = self._events.get(kind, 0) + kinds.count(kind)
+        if _TALK.issuperset(kinds):
+            self._talk(events)
+            return
         for event in events:
-            kind = event[0]
-            counts[kind] = counts.get(kind, 0) + 1
-            if kind == "message":
-                self._say(event)
-            elif kind == "tool_call":
-                self._end = None
-                self._deltas = None
-            elif kind not in {"tool_result", "reasoning"}:
+            if event.kind in _TALK:
+                self._talk((event,))
+            else:
                 self._note(event)
 
-    def _say(self, event: Event) -> None:
-        """A message after an end begins another turn: the run is not over."""
-        self._end = None
-        if not event.data.get("delta"):
+    def _talk(self, events: Sequence[Event]) -> None:
+        """Read messages and tools from the end, to the last whole message: what was said before it does not count.
+
+        A message or a tool call after an end begins another turn: the run is not over.
+        """
+        pieces: list[str] = []
+        called = False
+        for kind, text, _, data in reversed(events):
+            if kind == "message":
+                if not data.get("delta"):
+                    self._message, called = None if pieces else text, True
+                    break
+                pieces.append("" if called else text)
+            elif kind == "tool_call":
+                called = True
+        else:
+            self._message = None if pieces else self._message
+        if called or pieces:
+            self._end = None
+        if called:
             self._deltas = None
-            self._message = event.text
-            return
-        self._message = None
-        if self._deltas is None:
-            self._deltas = Prose()
-        self._deltas.keep(event.text)
+        if said := "".join(reversed(pieces)):
+            self._deltas = self._deltas or Prose()
+            self._deltas.keep(said)
 
     def _note(self, event: Event) -> None:
         kind, data = event.kind, event.data
