@@ -94,18 +94,23 @@ def test_another_directory_is_refused(described: World) -> None:
 def test_a_session_begun_in_a_terminal_is_found_in_its_store(described: World) -> None:
     """pi's own interface prints no id, and takes no message from us: the person types it."""
     world = described
-    for mark, words in (("MK1", ("start", "-e", "pi", "-i")), ("MK2", ("resume", "-i"))):
-        with terminal(world, *words) as shown:
-            shown.until(lambda: "scripted-1" in shown.text(), "it is ready")
-            shown.press(f"{mark} hello\r".encode())
-            shown.until(lambda: "markersMK1" + "MK2" * (mark == "MK2") in shown.text(), "it is answered")
-            shown.press(b"\x04")  # Ctrl-D; of Ctrl-C it wants two within half a second
-            shown.until(lambda: shown.process.poll() is not None, "it ends")
+    _typed(world, "MK1", "start", "-e", "pi", "-i")
+    _typed(world, "MK2", "resume", "-i")
     world.carried("MK1", "MK2")
     (kept,) = store(world)
     assert kept.name.endswith(f"_{world.session()}.jsonl")
     world.resume("MK4")
     world.carried("MK1", "MK2", "MK4")
+
+
+def _typed(world: World, mark: str, *words: str) -> None:
+    """One turn in pi's own interface."""
+    with terminal(world, *words) as shown:
+        shown.until(lambda: "scripted-1" in shown.text(), "it is ready")
+        shown.press(f"{mark} hello\r".encode())
+        shown.until(lambda: f"markersMK1{'MK2' * (mark == 'MK2')}" in shown.text(), "it is answered")
+        shown.press(b"\x04")  # Ctrl-D; of Ctrl-C it wants two within half a second
+        shown.until(lambda: shown.process.poll() is not None, "it ends")
 
 
 @with_pi

@@ -45,7 +45,8 @@ def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
     path = next(_files(store, root, query.session), None)
     if path is None:
         return Located("absent", detail=f"{name} has no such session below {root}")
-    return Located("present", path, _text(_head(path), store.head.directory) if store.head else None)
+    directory = _text(_head(path), store.head.directory) if store.head else None
+    return Located("present", path, directory if directory and os.path.isabs(directory) else None)
 
 
 def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:

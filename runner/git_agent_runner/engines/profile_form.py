@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any, NamedTuple, cast, get_args
-from uuid import uuid4
 
 from git_agent_extractors.declared import Rules
 from git_agent_runner.engines import form, reading_form
@@ -14,6 +13,7 @@ from git_agent_runner.engines.declared_store import SESSION, Head, Store
 from git_agent_runner.engines.spec import Arity, Option, Role
 
 SCHEMA = "1"
+_UUID = "8fe03d74-77e1-4cea-9127-7d706ad98311"  # as they are made up for a new session
 
 
 class Described(NamedTuple):
@@ -147,7 +147,7 @@ def _whole_fault(found: Described) -> str | None:
     if both:
         return f"'{both[0]}' among events or ignored, not both"
     minted = [argv for argv in _starts(declared) if any(word.endswith(SESSION) for word in argv)]
-    if minted and (len(minted) < len(_starts(declared)) or not rules.session.shape.fullmatch(str(uuid4()))):
+    if minted and (len(minted) < len(_starts(declared)) or not rules.session.shape.fullmatch(_UUID)):
         return f"a {SESSION} in every start or in none, and a shape that a UUID has: the id is made up here"
     return None
 

@@ -16,12 +16,13 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
+    from importlib import metadata
+
     from git_agent_extractors.profile import Profile
     from git_agent_runner.engines.contract import Sample
     from git_agent_runner.engines.spec import Engine
@@ -91,6 +92,8 @@ def place(name: str, environ: Mapping[str, str]) -> str:
 
 @cache
 def _packaged() -> list[metadata.EntryPoint]:
+    from importlib import metadata  # as slow to import as all of a profile to read, and a file needs none of it
+
     return list(metadata.entry_points(group=GROUP))
 
 
