@@ -43,6 +43,12 @@ def test_start_and_resume(mine: Cli) -> None:
     assert mine.record().engine_version == "1.10"
 
 
+def test_a_note_shows_what_its_option_table_knows_to_be_harmless(mine: Cli) -> None:
+    mine.begin("mine", "--", "--model", "m-5", "--yolo", "--nosuch=secret")
+    (note,) = mine.repo.git("notes", "--ref=agent", "show", "HEAD").splitlines()
+    assert json.loads(note.removeprefix("- "))["launch"]["args"] == ["--model", "m-5", "--yolo", "[redacted]"]
+
+
 def test_the_message_and_the_session_are_no_flags(mine: Cli) -> None:
     mine.ok("start", "-e", "mine", "--prompt=--yolo")
     assert said(mine) == " | --yolo"

@@ -143,6 +143,8 @@ def test_a_session_is_present_or_absent(tmp_path: Path) -> None:
     path = kept(tmp_path / ".mine", SESSION, "/there", "2026-01-01T00:00:00Z")
     found = engine().locate(query(tmp_path, SESSION))
     assert (found.state, found.path, found.cwd) == ("present", str(path), "/there")
+    kept(tmp_path / ".mine", SESSION, "not/a/place", "2026-01-01T00:00:00Z")
+    assert engine().locate(query(tmp_path, SESSION)).cwd is None
     gone = engine().locate(query(tmp_path, SESSION.replace("0199", "0200")))
     assert (gone.state, gone.detail) == ("absent", f"mine has no such session below {tmp_path / '.mine'}")
 
