@@ -22,6 +22,7 @@ from git_agent_extractors.profile import (
     classify,
     end,
     failure,
+    gist,
     numbers,
 )
 
@@ -38,7 +39,7 @@ class Condition(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The status that the value at `path` stands for. One that is not listed ends nothing; an error's text then tells."""
+    """The status that the value at `path` stands for; one that is not listed ends nothing, and leaves an error's text."""
 
     path: Path
     values: Mapping[str, Status]
@@ -223,16 +224,14 @@ def _holds(condition: Condition, item: Object) -> bool:
 
 
 def _text(item: Object, path: Path | None) -> str:
-    """All texts at the path, a line each; of an object (a tool's arguments) the first text in it."""
+    """All texts at the path, a line each; of an object (a tool's arguments) what a person reads of it."""
     if path is None:
         return ""
     return "\n".join(shown for value in _values(item, path) if (shown := _shown(value)))
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return next((found for found in value.values() if isinstance(found, str)), "")
-    return value if isinstance(value, str) else ""
+    return gist(value) if isinstance(value, dict) else value if isinstance(value, str) else ""
 
 
 def _first_value(item: Object, path: Path) -> object:

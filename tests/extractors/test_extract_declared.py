@@ -223,6 +223,12 @@ ITEM = {"type": "x", "role": "me", "list": [{"kind": "a", "text": "one"}, {"kind
             id="a tool call",
         ),
         pytest.param(
+            EventRule("tool_call", name=("tool",), text=("args",)),
+            {"tool": "wait", "args": {"seconds": 5}},
+            [Event("tool_call", '{"seconds":5}', "wait")],
+            id="a tool call without a text",
+        ),
+        pytest.param(
             EventRule("tool_result", text=("out",), failed=(Condition(("ok",), (False,)),)),
             {"out": "no", "ok": False},
             [Event("tool_result", "no", data={"failed": True})],
