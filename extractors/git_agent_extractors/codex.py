@@ -7,9 +7,7 @@ versions print first (openai/codex#3817), or in the banner of text mode: on stdo
 
 from __future__ import annotations
 
-import contextlib
 import re
-import shlex
 
 from git_agent_extractors.codex_text import Banner, answer
 from git_agent_extractors.model import Event
@@ -71,21 +69,22 @@ def _reasoning(item: Object) -> Events:
 
 
 # `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
-_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh -l?c ")
-_QUOTED = re.compile(_SHELL.pattern + r"(?:'([^']*)'|\"([^\"\\]*)\")")
-_SPLIT_CAP = 1 << 14  # splitting takes about a microsecond a character
+_SHELL = r"(?:/\S*/)?(?:ba|z)?sh -l?c "
+_QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
+_WORD = re.compile(rf"""{_SHELL}(?:'([^']*+)'|((?:{_QUOTED.pattern}|[^\s'"\\]++)++))""", re.DOTALL)
 
 
 def command(line: str) -> Events:
-    """A command of the shell, begun."""
-    quoted = _QUOTED.fullmatch(line)
-    if quoted:
-        return (Event("tool_call", quoted[quoted.lastindex or 0], "shell"),)
-    words: list[str] = []
-    if _SHELL.match(line) and len(line) <= _SPLIT_CAP:
-        with contextlib.suppress(ValueError):  # quotes that do not close: shown as it is
-            words = shlex.split(line)
-    return (Event("tool_call", words[2] if len(words) == 3 else line, "shell"),)
+    """A command, begun: what its shell was given, where that is one word."""
+    word = _WORD.fullmatch(line)
+    if word is not None:
+        line = word[1] if word[2] is None else _QUOTED.sub(_unquoted, word[2])
+    return (Event("tool_call", line, "shell"),)
+
+
+def _unquoted(part: re.Match[str]) -> str:
+    single, double, escaped = part.groups()
+    return re.sub(r'\\([\\"$`])', r"\1", double) if double is not None else single if single is not None else escaped
 
 
 def command_done(output: str, exit_code: object) -> Events:
@@ -174,7 +173,7 @@ def _old_command(msg: Object) -> Events:
     command = msg.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
     line = " ".join(words)
-    return (Event("tool_call", words[2] if len(words) == 3 and _SHELL.match(line) else line, "shell"),)
+    return (Event("tool_call", words[2] if len(words) == 3 and re.match(_SHELL, line) else line, "shell"),)
 
 
 # Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no

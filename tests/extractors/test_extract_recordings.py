@@ -89,8 +89,10 @@ def test_session_comes_as_soon_as_its_line_is_printed(tmp_path: Path) -> None:
         pytest.param("bash -lc 'echo", "bash -lc 'echo", id="open quote"),
         pytest.param("bash -lc 'a' b", "bash -lc 'a' b", id="more words"),
         pytest.param("git status", "git status", id="no shell"),
+        pytest.param('bash -lc "echo \\"a\\" \\$HOME \\n"', 'echo "a" $HOME \\n', id="escapes"),
+        pytest.param("sh -c 'it'\\''s'\" \"so", "it's so", id="several quotes"),
         pytest.param(f"sh -c '{'x' * 20_000}'", "x" * 20_000, id="huge"),
-        pytest.param(f"sh -c 'x'{'x' * 20_000}", f"sh -c 'x'{'x' * 20_000}", id="huge, and more than one word"),
+        pytest.param(f"sh -c {'x' * 20_000}'", f"sh -c {'x' * 20_000}'", id="huge, open quote"),
     ],
 )
 def test_codex_command_without_its_shell(item: str, seen: str) -> None:
