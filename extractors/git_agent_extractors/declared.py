@@ -39,7 +39,7 @@ class Condition(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The status that the value at `path` stands for; one that is not listed ends nothing, and leaves an error's text."""
+    """The status that the value at `path` stands for. One that is not listed ends nothing; an error is told by text."""
 
     path: Path
     values: Mapping[str, Status]
