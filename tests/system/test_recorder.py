@@ -1,4 +1,4 @@
-"""The recorder on a real engine: what it writes, and that its own check agrees."""
+"""The recorder on a real engine: what it writes, and that it writes the same twice."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ import pytest
 
 from git_agent_fixtures.engines import Pin, cache_directory, pinned
 from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.lane import lane
+from git_agent_fixtures.recording.record import cleaned
 from system.support import BIN
 
 # Read before any test has a home of its own: the cache is the person's.
 CACHE = cache_directory(os.environ)
 PIN = pytest.mark.parametrize("pin", [pinned("codex")], ids=str, scope="session")
+
+
+@PIN
+def test_the_same_version_gives_the_same_bytes(pin: Pin, binary: Path) -> None:
+    """Also where one situation is recorded without others. Homes, ports, ids and times all differ."""
+    with lane(pin, binary) as one, lane(pin, binary) as other:
+        first = {name: cleaned(one, one.record(name)) for name in ("start-json", "tool", "resume-twice")}
+        again = {name: cleaned(other, other.record(name)) for name in ("resume-twice", "tool")}
+    assert again == {name: first[name] for name in again}
 
 
 @PIN
