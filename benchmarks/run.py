@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import capture
+import events
 import find
 import hooks
 import startup
@@ -23,6 +24,7 @@ BENCHMARKS: dict[str, Callable[[Path, int, bool], list[Row]]] = {
     "startup": startup.measure,
     "capture": capture.measure,
     "find": find.measure,
+    "events": events.measure,
     "hooks": hooks.measure,
 }
 HEADER = ("", "median ms", "least ms", "cpu ms", "cpu ratio", "peak MiB", "ratio", "limits", "")

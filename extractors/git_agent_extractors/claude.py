@@ -27,6 +27,7 @@ from git_agent_extractors.profile import (
     end,
     failure,
     gist,
+    made,
     numbers,
     spoken,
     table,
@@ -53,7 +54,7 @@ def _blocks(message: Object) -> list[Object]:
 
 
 def tool_result(content: str, is_error: object) -> Event:
-    return Event("tool_result", content, data=FAILED if is_error else NO_DATA)
+    return made(("tool_result", content, "", FAILED if is_error else NO_DATA))
 
 
 def _block(block: Object) -> Event | None:

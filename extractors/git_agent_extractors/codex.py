@@ -26,6 +26,7 @@ from git_agent_extractors.profile import (
     end,
     failure,
     gist,
+    made,
     numbers,
     table,
     text,
@@ -71,15 +72,18 @@ def _reasoning(item: Object) -> Events:
 # `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
 _SHELL = r"(?:/\S*/)?(?:ba|z)?sh -l?c "
 _QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
-_WORD = re.compile(rf"""{_SHELL}(?:'([^']*+)'|((?:{_QUOTED.pattern}|[^\s'"\\]++)++))""", re.DOTALL)
+_WORD = re.compile(rf"""{_SHELL}((?:{_QUOTED.pattern}|[^\s'"\\]++)++)""", re.DOTALL)
+_SHELLS = frozenset({"/bin/bash -lc ", "bash -lc "})  # nearly all
 
 
 def command(line: str) -> Events:
     """A command, begun: what its shell was given, where that is one word."""
-    word = _WORD.fullmatch(line)
-    if word is not None:
-        line = word[1] if word[2] is None else _QUOTED.sub(_unquoted, word[2])
-    return (Event("tool_call", line, "shell"),)
+    head, _, rest = line.partition("'")
+    if head in _SHELLS and rest.find("'") == len(rest) - 1 >= 0:
+        line = rest[:-1]
+    elif word := _WORD.fullmatch(line):
+        line = _QUOTED.sub(_unquoted, word[1])
+    return (made(("tool_call", line, "shell", NO_DATA)),)
 
 
 def _unquoted(part: re.Match[str]) -> str:
@@ -88,7 +92,7 @@ def _unquoted(part: re.Match[str]) -> str:
 
 
 def command_done(output: str, exit_code: object) -> Events:
-    return (Event("tool_result", output, "shell", FAILED if exit_code else NO_DATA),)
+    return (made(("tool_result", output, "shell", FAILED if exit_code else NO_DATA)),)
 
 
 def changed(paths: list[str]) -> Events:

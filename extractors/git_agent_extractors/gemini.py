@@ -28,6 +28,7 @@ from git_agent_extractors.profile import (
     end,
     failure,
     gist,
+    made,
     numbers,
     table,
     text,
@@ -39,11 +40,11 @@ def _init(obj: Object) -> Events:
 
 
 def tool_use(name: str, parameters: Object) -> Events:
-    return (Event("tool_call", gist(parameters), name),)
+    return (made(("tool_call", gist(parameters), name, NO_DATA)),)
 
 
 def tool_result(status: object, output: str) -> Events:
-    return (Event("tool_result", output, data=FAILED if status == "error" else NO_DATA),)
+    return (made(("tool_result", output, "", FAILED if status == "error" else NO_DATA)),)
 
 
 def _message(obj: Object) -> Events:

@@ -25,6 +25,7 @@ from git_agent_extractors.profile import (
     end,
     failure,
     gist,
+    made,
     numbers,
     table,
     text,
@@ -44,7 +45,10 @@ def _reasoning(obj: Object) -> Events:
 
 
 def tool_use(name: str, words: str, output: str, failed: bool) -> Events:
-    return (Event("tool_call", words, name), Event("tool_result", output, name, FAILED if failed else NO_DATA))
+    return (
+        made(("tool_call", words, name, NO_DATA)),
+        made(("tool_result", output, name, FAILED if failed else NO_DATA)),
+    )
 
 
 def step_finish(reason: str, tokens: Object, part: Object) -> Events:

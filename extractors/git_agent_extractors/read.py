@@ -14,7 +14,7 @@ from git_agent_extractors.scan import Scan
 from git_agent_extractors.summary import Summary
 
 # Larger ones are slower: memory is mapped anew for each, and the events of one are many to the garbage collector.
-CHUNK = 1 << 15
+CHUNK = 3 << 14
 # stderr before stdout: a banner there says that stdout is text (codex/0.171.0/02-start-text).
 _ORDER: tuple[Source, ...] = ("pty-output", "stderr", "stdout")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from io import BytesIO
-from itertools import repeat
 
 import orjson
 
@@ -114,16 +113,14 @@ class Scan:
                     self._line(line, out)
 
     def _read_quickly(self, block: bytes, lines: list[bytes], out: list[Event]) -> bool:
-        """Read lines that are all plain events, after the first events; False when that cannot be done at once."""
+        """Read lines that are all plain events, after the first events; False when that cannot be done."""
         if not self.known or self._held is not None or self._mode.text or self._screen or self._document:
             return False
         if self._quick is None:
             if len(block) < _MUCH or self._profile.quick is None:
                 return False
             self._quick = self._profile.quick()
-        if not all(map(bytes.startswith, lines, repeat(b"{"))):
-            return False
-        events = self._quick(block, len(lines), self._value)
+        events = self._quick(block, lines, self._value)
         if events is None:
             return False
         out += events

@@ -88,6 +88,8 @@ def test_session_comes_as_soon_as_its_line_is_printed(tmp_path: Path) -> None:
         pytest.param("bash -lc \"echo 'it'\"", "echo 'it'", id="other quotes"),
         pytest.param("bash -lc 'echo", "bash -lc 'echo", id="open quote"),
         pytest.param("bash -lc 'a' b", "bash -lc 'a' b", id="more words"),
+        pytest.param("bash -lc '", "bash -lc '", id="a quote alone"),
+        pytest.param("bash -lc ", "bash -lc ", id="nothing"),
         pytest.param("git status", "git status", id="no shell"),
         pytest.param('bash -lc "echo \\"a\\" \\$HOME \\n"', 'echo "a" $HOME \\n', id="escapes"),
         pytest.param("sh -c 'it'\\''s'\" \"so", "it's so", id="several quotes"),

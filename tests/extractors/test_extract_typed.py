@@ -1,4 +1,4 @@
-"""Many lines at once tell what each of them tells."""
+"""Lines that are decoded straight into events tell what they tell as objects."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ LINES: dict[str, list[dict[str, Any]]] = {
         said({"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": {"todos": [{"content": "x"}]}}),
         heard({"type": "tool_result", "tool_use_id": "t1", "content": "a", "is_error": False}),
         heard({"type": "tool_result", "content": [{"type": "text", "text": "b"}, {"type": "image"}], "is_error": True}),
-        said({"type": "text", "text": "a sub-agent"}, parent_tool_use_id="t1", session_id=DECOY),
+        said({"type": "text", "text": "a sub-agent"}, parent_tool_use_id="t1"),
         heard({"type": "tool_result", "content": "its tool"}, parent_tool_use_id="t1"),
         {"type": "stream_event", "event": {"type": "content_block_delta"}, "session_id": GOOD},
     ],
@@ -124,7 +124,7 @@ def test_lines_are_read_at_once(engine: str) -> None:
     assert quick is not None
     (opening, *expected), warnings = one_by_one(engine, first, rest)
     assert opening.kind == "session"
-    at_once = quick()(rest[:-1], len(LINES[engine]), opening.text)
+    at_once = quick()(rest, rest.splitlines(), opening.text)
     assert [event for event in expected if event.data != {"model": ""}] == at_once
     assert told(PROFILES[engine], first, rest) == ([opening, *expected], warnings)
 
@@ -145,6 +145,12 @@ def test_lines_are_read_at_once(engine: str) -> None:
         pytest.param("codex", line({"type": "thread.started", "thread_id": DECOY}), id="codex: another id"),
         pytest.param("codex", line({"type": "turn.completed", "usage": {"input_tokens": 5}}), id="codex: end"),
         pytest.param("claude", line(said({"type": "text", "text": "x"}, session_id=DECOY)), id="claude: another id"),
+        pytest.param(
+            "claude",
+            line(said({"type": "text", "text": "x"}, session_id=DECOY, parent_tool_use_id="t1")),
+            id="claude: a sub-agent's id",
+        ),
+        pytest.param("claude", line({**said({"type": "text", "text": "x"}), "session_id": None}), id="claude: no id"),
         pytest.param("claude", line(said({"type": "hologram"})), id="claude: unknown block"),
         pytest.param("claude", line(said(5, "x")), id="claude: no blocks"),
         pytest.param("claude", line({"type": "user", "message": {"content": "words"}}), id="claude: text for blocks"),

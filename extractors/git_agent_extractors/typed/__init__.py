@@ -10,17 +10,13 @@ prints that, and no id comes from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from git_agent_extractors.model import Event, EventKind
+from git_agent_extractors.model import Event
 from git_agent_extractors.profile import Events, Quick
-
-# An event of all its fields. `Event` takes half as long again.
-made: Callable[[tuple[EventKind, str, str, dict[str, Any]]], Event] = partial(tuple.__new__, Event)
 
 
 class Line(Protocol):
@@ -37,16 +33,18 @@ def quick(decoder: msgspec.json.Decoder[AnyLine]) -> Quick:
     """A reader of blocks of the lines that this decoder takes."""
     decode = decoder.decode_lines
 
-    def read(block: bytes, count: int, session: str | None) -> list[Event] | None:
-        try:
-            lines = decode(block)
-        except (ValueError, RecursionError):  # not these lines, or not UTF-8; nested too deeply
+    def read(block: bytes, lines: Sequence[bytes], session: str | None) -> list[Event] | None:
+        if min(lines) < b"{":  # one is blank or indented
             return None
-        if len(lines) != count:
+        try:
+            records = decode(block)
+        except (ValueError, RecursionError):  # other lines, or not UTF-8; nested too deeply
+            return None
+        if len(records) != len(lines):
             return None
         found: list[Event] = []
-        for line in lines:
-            events = line.events(session)
+        for record in records:
+            events = record.events(session)
             if events is None:
                 return None
             found += events

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from git_agent_extractors.claude import SYNTHETIC, tool_result
 from git_agent_extractors.model import Event
-from git_agent_extractors.profile import NO_DATA, NOTHING, Events, gist
-from git_agent_extractors.typed import made, quick
+from git_agent_extractors.profile import NO_DATA, NOTHING, Events, gist, made
+from git_agent_extractors.typed import quick
 
 
 class _Part(msgspec.Struct, gc=False):
@@ -48,6 +49,9 @@ class _ToolResult(msgspec.Struct, tag="tool_result", gc=False):
         return tool_result(words, self.is_error)
 
 
+_Block = _Text | _Thinking | _ToolUse | _ToolResult
+
+
 class _Said(msgspec.Struct, gc=False):
     content: list[_Text | _Thinking | _ToolUse]
     model: str = ""
@@ -58,43 +62,39 @@ class _Heard(msgspec.Struct, gc=False):
 
 
 class _Line(msgspec.Struct, tag_field="type", gc=False):
+    """A sub-agent's lines tell nothing."""
+
     session_id: str | None = None
     parent_tool_use_id: str | None = None
 
-    def told(self) -> Events | None:
-        return NOTHING
-
     def events(self, session: str | None) -> Events | None:
-        """A sub-agent's lines tell nothing, not even an id."""
-        if self.parent_tool_use_id is not None:
-            return NOTHING
-        return self.told() if self.session_id is None or self.session_id == session else None
+        return NOTHING if self.session_id == session else None
 
 
 class _Assistant(_Line, tag="assistant", kw_only=True):
     message: _Said
 
-    def told(self) -> Events | None:
-        if self.message.model == SYNTHETIC:
+    def events(self, session: str | None) -> Events | None:
+        if self.session_id != session or self.message.model == SYNTHETIC:
             return None
-        content = self.message.content
-        if len(content) == 1:  # nearly always
-            return (content[0].event(),)
-        return [block.event() for block in content]
+        return NOTHING if self.parent_tool_use_id is not None else _told(self.message.content)
 
 
 class _User(_Line, tag="user", kw_only=True):
     message: _Heard
 
-    def told(self) -> Events | None:
-        content = self.message.content
-        if len(content) == 1:  # nearly always
-            return (content[0].event(),)
-        return [block.event() for block in content]
+    def events(self, session: str | None) -> Events | None:
+        if self.session_id != session:
+            return None
+        return NOTHING if self.parent_tool_use_id is not None else _told(self.message.content)
 
 
 class _StreamEvent(_Line, tag="stream_event"):
     pass
+
+
+def _told(content: Sequence[_Block]) -> Events:
+    return (content[0].event(),) if len(content) == 1 else [block.event() for block in content]
 
 
 read = quick(msgspec.json.Decoder(_Assistant | _User | _StreamEvent))

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from git_agent_extractors.codex import changed, command, command_done, mcp, mcp_done
-from git_agent_extractors.profile import NO_DATA, NOTHING, Events
-from git_agent_extractors.typed import made, quick
+from git_agent_extractors.profile import NO_DATA, NOTHING, Events, made
+from git_agent_extractors.typed import quick
 
 
 class _Item(msgspec.Struct, tag_field="type", gc=False):

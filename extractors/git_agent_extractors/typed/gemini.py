@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from git_agent_extractors import gemini
-from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object
-from git_agent_extractors.typed import made, quick
+from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object, made
+from git_agent_extractors.typed import quick
 
 
 class _Line(msgspec.Struct, tag_field="type", gc=False):

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from git_agent_extractors import opencode
-from git_agent_extractors.profile import NO_DATA, NOTHING, Events, Object, gist
-from git_agent_extractors.typed import made, quick
+from git_agent_extractors.profile import NO_DATA, NOTHING, Events, Object, gist, made
+from git_agent_extractors.typed import quick
 
 
 class _Words(msgspec.Struct, gc=False):
