@@ -17,7 +17,9 @@ from git_agent_extractors.profile import (
     UUID,
     ErrorRule,
     Events,
+    Handler,
     Hint,
+    Ignored,
     NoText,
     Object,
     Profile,
@@ -42,10 +44,6 @@ _USAGE = {
 }
 SYNTHETIC = "<synthetic>"  # the model of an error in the clothes of a message
 _GONE = re.compile(r"No conversation found|.*requires a valid session ID")
-
-
-def _nothing(_: Object) -> Events:
-    return NOTHING
 
 
 def _blocks(message: Object) -> list[Object]:
@@ -130,15 +128,18 @@ def _retry(obj: Object) -> Events:
     return (failure(words, by_code(obj.get("error_status")), fatal=False),)
 
 
-_SYSTEM_SILENT = {
-    "compact_boundary",
-    "hook_response",
-    "hook_started",
-    "permission_denied",
-    "session_title_changed",
-    "status",
-    "task_notification",
-    "task_started",
+# Subtypes of `system`, and why they are no part of the story.
+IGNORED = {
+    "background_tasks_changed": "a list of what the sub-agents' own events tell",
+    "compact_boundary": "the conversation was shortened: nothing is said by it",
+    "hook_response": "of the person's own hooks, whose output may hold anything",
+    "hook_started": "of the person's own hooks",
+    "permission_denied": "the tool's result says it again",
+    "session_title_changed": "for the list of sessions",
+    "status": "what the terminal form shows while it waits",
+    "task_notification": "a sub-agent's doing: its answer comes as the tool's result",
+    "task_started": "a sub-agent's doing",
+    "task_updated": "a sub-agent's doing",
 }
 
 
@@ -148,15 +149,15 @@ def _system(obj: Object) -> Events:
         return (Event("usage", data={"model": text(obj, "model")}),)
     if subtype == "api_retry":
         return _retry(obj)
-    return NOTHING if subtype in _SYSTEM_SILENT else (Event("unknown", name=f"system/{subtype}", data=obj),)
+    return NOTHING if subtype in IGNORED else (Event("unknown", name=f"system/{subtype}", data=obj),)
 
 
-KINDS = {
+KINDS: dict[str, Handler] = {
     "assistant": _assistant,
     "user": _user,
     "result": _result,
     "system": _system,
-    "stream_event": _nothing,  # pieces of the messages that follow whole
+    "stream_event": Ignored("a piece of a message that follows whole"),
 }
 
 

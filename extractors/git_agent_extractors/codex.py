@@ -20,6 +20,7 @@ from git_agent_extractors.profile import (
     Events,
     Handler,
     Hint,
+    Ignored,
     Object,
     Profile,
     Quick,
@@ -40,10 +41,6 @@ _USAGE = {
 }
 # 0.29 to 0.47 say it in three ways: "stream error: …; retrying 1/1 in 206ms", "Re-connecting... 1/1".
 _RETRY = re.compile(r"Re-?connecting\.\.\.|.*; retrying \d+/\d+ in ")
-
-
-def _nothing(_: Object) -> Events:
-    return NOTHING
 
 
 def _turn_completed(obj: Object) -> Events:
@@ -147,7 +144,15 @@ _COMPLETED: dict[str, Handler] = {
     "mcp_tool_call": _mcp_done,
     "error": _warning,
 }
-_SILENT = {"todo_list", "web_search", "agent_message", "reasoning", "file_change", "collab_tool_call"}
+# Items, and why one of their events is no part of the story; `_STARTED` and `_COMPLETED` have the others.
+IGNORED = {
+    "todo_list": "the agent's plan: what comes of it is told",
+    "web_search": "told when it began; what it found is not printed",
+    "agent_message": "told when it is complete",
+    "reasoning": "told when it is complete",
+    "file_change": "told when it is complete",
+    "collab_tool_call": "a sub-agent's doing: its answer is told as a message",
+}
 
 
 def _item(obj: Object) -> Events:
@@ -156,19 +161,19 @@ def _item(obj: Object) -> Events:
     handler = _COMPLETED.get(kind) if when == "item.completed" else _STARTED.get(kind)
     if handler is not None:
         return handler(item)
-    if kind in _SILENT or kind in _COMPLETED:
+    if kind in IGNORED or kind in _COMPLETED:
         return NOTHING
     return (Event("unknown", name=f"{when}/{kind}", data=obj),)
 
 
 KINDS: dict[str, Handler] = {
-    "thread.started": _nothing,
-    "turn.started": _nothing,
+    "thread.started": Ignored("its id is the session, and is read as that"),
+    "turn.started": Ignored("says nothing of the turn"),
     "turn.completed": _turn_completed,
     "turn.failed": _turn_failed,
     "error": _error,
     "item.started": _item,
-    "item.updated": _nothing,
+    "item.updated": Ignored("the item comes whole when it is complete"),
     "item.completed": _item,
 }
 
@@ -183,11 +188,11 @@ def _old_command(msg: Object) -> Events:
 # Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no
 # tool call follows is.
 _OLD: dict[str, Handler] = {
-    "task_started": _nothing,
+    "task_started": Ignored("says nothing of the turn"),
     "agent_message": lambda msg: (Event("message", text(msg, "message")), end("completed")),
     "agent_reasoning": _reasoning,
     "exec_command_begin": _old_command,
-    "exec_command_output_delta": _nothing,
+    "exec_command_output_delta": Ignored("a piece of the output that comes whole at the end"),
     "exec_command_end": lambda msg: (Event("tool_result", text(msg, "aggregated_output"), "shell"),),
     "token_count": lambda msg: (Event("usage", data=numbers(msg, _USAGE)),),
     "stream_error": lambda msg: (failure(text(msg, "message"), fatal=False),),
@@ -258,4 +263,5 @@ PROFILE = Profile(
     banner=b"OpenAI Codex v",
     answer=answer,
     quick=_quick,
+    tells_failures=True,  # from 0.117 on SIGINT in a turn is exit 1 and no more (codex/0.171.0/kill-sigint)
 )

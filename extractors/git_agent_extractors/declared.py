@@ -16,6 +16,7 @@ from git_agent_extractors.profile import (
     ErrorRule,
     Events,
     Handler,
+    Ignored,
     NoText,
     Object,
     Profile,
@@ -137,12 +138,14 @@ class Block:
 def profile(rules: Rules) -> Profile:
     """The profile that these rules describe."""
     session = rules.session
-    silent = [*rules.ignored, *([session.event] if session.event else [])]
+    ignored: dict[str, Handler] = {kind: Ignored("the profile says why") for kind in rules.ignored}
+    if session.event:
+        ignored[session.event] = Ignored("its id is the session, and is read as that")
     return Profile(
         name=rules.name,
         field=session.field,
         id_pattern=session.shape,
-        kinds={**dict.fromkeys(silent, _nothing), **{kind: _handler(told) for kind, told in rules.events.items()}},
+        kinds={**ignored, **{kind: _handler(told) for kind, told in rules.events.items()}},
         untyped=lambda _: None,
         session=lambda obj, _first: _first_value(obj, session.path) if obj.get("type") == session.event else None,
         model=lambda _: None,
@@ -157,10 +160,6 @@ def profile(rules: Rules) -> Profile:
         key=session.path[0] if session.path else "",
         blocks_on=(session.stream,),
     )
-
-
-def _nothing(_: Object) -> Events:
-    return NOTHING
 
 
 def _handler(rules: tuple[EventRule, ...]) -> Handler:

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from git_agent_extractors.haystack import holding
-from git_agent_extractors.hint import LINES, REACH, begins_screen
+from git_agent_extractors.hint import LINES, REACH, begins_screen, is_untrue
 from git_agent_extractors.lines import LINE_CAP, is_utf16
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source
 from git_agent_extractors.profile import Mode, Profile
@@ -112,6 +112,8 @@ class _File:
 
     def _hint(self) -> str | None:
         """The id that a terminal form left at the end."""
+        if is_untrue(self._profile.hint, self._bytes(0, REACH)):
+            return None
         start = max(self._size - REACH, 0)
         for _ in range(LINES):
             start = self._line_start(max(start - 1, 0))

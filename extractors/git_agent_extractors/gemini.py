@@ -99,10 +99,11 @@ KINDS = {
 
 def _document_status(obj: Object, models: Object) -> Status:
     """An empty answer is none, unless tools were used (gemini/0.61.0/prompt-large-stdin-9M, exit 0)."""
+    calls = [table(table(models, name), "api") for name in models]
+    if any(api.get("totalErrors") and api.get("totalErrors") == api.get("totalRequests") for api in calls):
+        return "failed"  # gemini/0.8.2/auth-failure and hang-up, exit 0
     if text(obj, "response"):
         return "completed"
-    if any(table(table(models, name), "api").get("totalErrors") for name in models):
-        return "failed"  # gemini/0.8.2/err401-json, exit 0
     return "completed" if table(table(obj, "stats"), "tools").get("totalCalls") else "no_output"
 
 
@@ -147,6 +148,8 @@ _HINT = Hint(
     re.compile(
         rf"(?m)^│  To resume this session: gemini --resume(?: +│\n│ )? (['\"]?)({UUID})\1 +│\n╰(?:─)+╯\Z".encode()
     ),
+    # After a resume these name an id that no conversation has (gemini/0.20.2 and 0.36.0, interactive-resume).
+    re.compile(rb"Gemini CLI v0\.(?:[0-9]|[1-3][0-9]|40)\."),
 )
 
 PROFILE = Profile(

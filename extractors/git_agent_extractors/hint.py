@@ -32,11 +32,17 @@ def begins_screen(data: bytes, start: int) -> bool:
     return start < REACH and _SCREEN in data[: REACH - start]
 
 
-class ExitHint:
-    """Keeps the last hint among the lines of one source."""
+def is_untrue(hint: Hint | None, data: bytes) -> bool:
+    """Do these bytes, near the beginning of a source, come from a version whose hint is not to be believed?"""
+    return hint is not None and hint.untrue is not None and bool(hint.untrue.search(_COLOUR.sub(b"", data)))
 
-    def __init__(self, hint: Hint | None) -> None:
+
+class ExitHint:
+    """Keeps the last hint among the lines of one source, from its beginning or from anywhere in it."""
+
+    def __init__(self, hint: Hint | None, *, begins: bool) -> None:
         self._hint = hint
+        self._begins = begins
         self._lines: deque[bytes] = deque(maxlen=LINES)
         self._raw: deque[bytes] = deque(maxlen=LINES)
         self._near = 0
@@ -46,6 +52,9 @@ class ExitHint:
     def line(self, text: bytes, raw: bytes, end: int) -> None:
         """A line as it reads, as it came, and where it ends in its source, in bytes."""
         if self._hint is None:
+            return
+        if self._begins and end < REACH and is_untrue(self._hint, text):
+            self._hint = None
             return
         self._lines.append(text)
         self._near -= 1

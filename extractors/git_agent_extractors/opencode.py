@@ -12,10 +12,11 @@ from git_agent_extractors.model import Event
 from git_agent_extractors.profile import (
     FAILED,
     NO_DATA,
-    NOTHING,
     ErrorRule,
     Events,
+    Handler,
     Hint,
+    Ignored,
     NoText,
     Object,
     Profile,
@@ -30,10 +31,6 @@ from git_agent_extractors.profile import (
     table,
     text,
 )
-
-
-def _nothing(_: Object) -> Events:
-    return NOTHING
 
 
 def _text(obj: Object) -> Events:
@@ -81,8 +78,8 @@ def _error(obj: Object) -> Events:
     return (failure(message, by_code(data.get("statusCode")) or classify(message)),)
 
 
-KINDS = {
-    "step_start": _nothing,
+KINDS: dict[str, Handler] = {
+    "step_start": Ignored("what the step does is told by its parts"),
     "step_finish": _step_finish,
     "text": _text,
     "reasoning": _reasoning,

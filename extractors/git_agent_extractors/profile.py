@@ -34,6 +34,16 @@ class Mode:
         self.text = False
 
 
+class Ignored:
+    """The handler of events that are no part of a run's story, and the reason why they are none."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __call__(self, _obj: Object) -> Events:
+        return NOTHING
+
+
 class ErrorRule(NamedTuple):
     """A line of plain text by which an engine reports a failure; `pattern` is matched at the line's start.
 
@@ -49,11 +59,13 @@ class ErrorRule(NamedTuple):
 
 class Hint(NamedTuple):
     """What an engine's terminal form prints when it is left: `word` stands in the line that begins the command, `block`
-    is searched in the last lines, joined by LF; its last group is the id.
+    is searched in the last lines, joined by LF; its last group is the id. `untrue` is found near the beginning of what
+    versions drew whose hint names no conversation.
     """
 
     word: bytes
     block: re.Pattern[bytes]
+    untrue: re.Pattern[bytes] | None = None
 
 
 class TextReader(Protocol):
@@ -111,6 +123,8 @@ class Profile(NamedTuple):
     blocks_on: tuple[Source, ...] = SOURCES
     # Says of many lines at once what `kinds` says of each; asked for when there is much to read.
     quick: Callable[[], Quick] | None = None
+    # Every failure is told by an event: a status above 0 without one is a signal that the engine caught.
+    tells_failures: bool = False
 
 
 def knows(profile: Profile, obj: Object) -> bool:
@@ -209,7 +223,7 @@ _WORDS: tuple[tuple[re.Pattern[str], Status], ...] = (
         re.compile(
             r"(?i)ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|unable to connect"
             r"|failed to connect|stream disconnected|error sending request|connection error|fetch failed"
-            r"|socket hang up|network error"
+            r"|socket hang up|socket connection was closed|API Error: terminated|network error"
         ),
         "network",
     ),

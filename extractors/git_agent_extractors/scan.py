@@ -43,7 +43,7 @@ class Scan:
         self._reader = profile.reader(mode)
         self._blocks = source in profile.blocks_on
         self._document = Document(cap)
-        self._hint = ExitHint(profile.hint)
+        self._hint = ExitHint(profile.hint, begins=not screen)
         self._screen = screen
         self._end = 0
         self._prose = Prose()

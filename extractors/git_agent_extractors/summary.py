@@ -148,7 +148,7 @@ class Summary:
         if exit_status < 0 or exit_status in _SIGNALLED:
             return "interrupted", None
         if exit_status > 0:
-            return "failed", None
+            return ("interrupted" if known and self._profile.tells_failures else "failed"), None
         if known:
             return "interrupted", None
         return ("completed" if said else "no_output"), None

@@ -1,0 +1,43 @@
+"""The recordings of this project, read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.model import Recording
+from git_agent_runner.engines.spec import Version, parse_version
+
+ROOT = Path(__file__).parents[2] / "fixtures" / "recordings"
+_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+
+
+class Help(NamedTuple):
+    """All that one engine version's help texts name: `flags` with their dashes."""
+
+    engine: str
+    version: Version
+    flags: frozenset[str]
+
+
+@cache
+def recordings() -> tuple[Recording, ...]:
+    return tuple(folder.read(place) for place in folder.folders(ROOT))
+
+
+def helps() -> Iterator[Help]:
+    """One for each engine version."""
+    texts: dict[tuple[str, Version], str] = {}
+    for one in recordings():
+        if one.facts.situation.startswith("help"):
+            version = parse_version(one.facts.version)
+            assert version is not None
+            text = "\n".join(data.decode(errors="replace") for data in one.files.values())
+            key = (one.facts.engine, version)
+            texts[key] = f"{texts.get(key, '')}\n{text}"
+    for (engine, version), text in texts.items():
+        yield Help(engine, version, frozenset(_FLAG.findall(text)))

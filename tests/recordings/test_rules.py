@@ -1,0 +1,63 @@
+"""Each rule of each profile is held by a recording: without it the suite says which engine, version and situation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from git_agent_extractors.profile import Profile
+from git_agent_extractors.profiles import PROFILES
+from git_agent_fixtures.recording.model import Recording
+from git_agent_fixtures.story import tell
+from recordings.recorded import recordings
+
+
+def _kinds(recording: Recording) -> set[str]:
+    """The types of the JSON lines on stdout."""
+    found = set()
+    for line in recording.files.get("stdout", b"").splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and isinstance(value.get("type"), str):
+            found.add(value["type"])
+    return found
+
+
+def _cases() -> dict[tuple[str, str], Recording]:
+    """Engine and type -> the first recording that has it."""
+    cases: dict[tuple[str, str], Recording] = {}
+    for one in recordings():
+        if not one.facts.situation.startswith("help"):
+            for kind in _kinds(one):
+                cases.setdefault((one.facts.engine, kind), one)
+    return cases
+
+
+CASES = _cases()
+RULES = [(engine, kind) for engine, kind in sorted(CASES) if kind in PROFILES[engine].kinds]
+
+
+def without(profile: Profile, kind: str) -> Profile:
+    return profile._replace(kinds={name: rule for name, rule in profile.kinds.items() if name != kind})
+
+
+@pytest.mark.parametrize(("engine", "kind"), RULES, ids=str)
+def test_a_rule_that_is_taken_out_is_missed(engine: str, kind: str) -> None:
+    recording, profile = CASES[engine, kind], PROFILES[engine]
+    assert tell(recording, profile).transcript.unknown_events == {}
+    assert tell(recording, without(profile, kind)).text != tell(recording, profile).text
+
+
+def test_every_type_that_an_engine_printed_has_a_rule() -> None:
+    assert sorted(set(CASES) - set(RULES)) == []
+
+
+@pytest.mark.parametrize("engine", sorted({engine for engine, _ in RULES}))
+def test_the_rule_of_the_id_is_missed(engine: str) -> None:
+    profile = PROFILES[engine]._replace(session=lambda _obj, _first: None)
+    printed = [one for one in recordings() if one.facts.engine == engine and one.truth.printed]
+    lost = [one for one in printed if tell(one, profile).transcript.session.value is None]
+    assert lost
