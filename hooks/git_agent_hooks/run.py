@@ -14,7 +14,7 @@ import click
 
 from git_agent_hooks.fired import pushed, stage
 from git_agent_hooks.speak import say
-from git_agent_runner import git
+from git_agent_hooks.staged import staged
 from git_agent_runner.cli import main as git_agent
 from git_agent_runner.errors import UserError
 from git_agent_runner.parse import read_message
@@ -78,15 +78,9 @@ def _commit(environ: Mapping[str, str], files: Sequence[str]) -> str:
     if len(files) == 1 and Path(files[0]).name in {"COMMIT_EDITMSG", "MERGE_MSG"}:
         with suppress(OSError):
             return f"The commit message:\n{Path(files[0]).read_text(encoding='utf-8', errors='replace')[:MESSAGE]}"
-    files = files or _staged(environ)
+    files = files or staged(environ)
     more = [f"and {len(files) - SHOWN} more"] if len(files) > SHOWN else []
     return "\n".join(["Files of this commit:", *(f"- {name}" for name in files[:SHOWN]), *more]) if files else ""
-
-
-def _staged(environ: Mapping[str, str]) -> list[str]:
-    """Of the index that git commits from, which `commit -a` and `commit <path>` make for themselves."""
-    named = {name: environ[name] for name in ("GIT_DIR", "GIT_INDEX_FILE") if name in environ}
-    return git.run(("diff", "--cached", "--name-only", "-z"), check=False, env=named).out.split("\0")[:-1]
 
 
 def _push(environ: Mapping[str, str], _files: Sequence[str]) -> str | None:

@@ -1,0 +1,56 @@
+"""`git-agent-check` holds staged recordings to their truth, and finds what should not leave the machine."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from git_agent_fixtures.recording import folder
+from support import docs
+from support.cli import Cli
+
+NAME = "fixtures/recordings/opencode/1.18.33/rate-limit"
+
+
+def check(cli: Cli) -> tuple[int, list[str]]:
+    code = "import sys, git_agent_hooks.main as main; sys.exit(main.main(['check']))"
+    argv = (sys.executable, "-c", code)
+    done = subprocess.run(argv, cwd=cli.repo.path, env=cli.environ(), capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr.splitlines()
+
+
+def stage(cli: Cli, old: bytes = b"", new: bytes = b"") -> Path:
+    place = cli.repo.path / NAME
+    shutil.copytree(docs.ROOT / NAME, place, dirs_exist_ok=True)
+    files = folder.read_files(place)
+    folder.write({**files, "stdout": files["stdout"].replace(old, new) if old else files["stdout"]}, place)
+    cli.repo.git("add", "fixtures")
+    return place
+
+
+def test_a_good_recording_passes(cli: Cli) -> None:
+    stage(cli)
+    assert check(cli) == (0, [])
+
+
+def test_what_is_not_staged_is_not_looked_at(cli: Cli) -> None:
+    stage(cli, b'"type":"error"', b'"type":"odd"')
+    cli.repo.git("reset", "-q")
+    assert check(cli) == (0, [])
+
+
+def test_a_recording_that_is_read_wrong_is_named(cli: Cli) -> None:
+    stage(cli, b'"type":"error"', b'"type":"odd"')
+    status, lines = check(cli)
+    assert status == 1
+    assert [line for line in lines if line.startswith(f"git-agent: {NAME}: unknown events: odd 1, expected none")]
+
+
+def test_a_secret_in_a_recording_is_named_and_not_shown(cli: Cli) -> None:
+    stage(cli, b'"message":"', b'"message":"jane.roe@corp-mail.com ')
+    status, lines = check(cli)
+    assert status == 1
+    assert [line for line in lines if line == f"git-agent: {NAME}: secrets: e-mail, expected none"]
+    assert "jane" not in "".join(lines)
