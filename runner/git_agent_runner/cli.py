@@ -25,6 +25,7 @@ COMMANDS = {
     "status": "Show this branch's run",
     "list": "List runs, newest first",
     "show": "Show one run with its attempts",
+    "log": "Tell the story of a run",
     "extract": "Read a recorded transcript",
     "engines": "Show which engines are here and can resume",
     "init": "Prepare this repository: notes follow amend and rebase",

@@ -33,7 +33,7 @@ def command(handle: str | None, as_json: bool) -> int:
 
 
 def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> int:
-    story, problems = _attempts(ctx, record)
+    story, problems = read_attempts(ctx, record)
     reason = why_not(ctx, record)
     if as_json:
         print_json(_object(ctx, record, story, reason))
@@ -61,7 +61,8 @@ def why_not(ctx: Context, record: Record) -> UserError | None:
     return None
 
 
-def _attempts(ctx: Context, record: Record) -> tuple[list[Attempt], list[str]]:
+def read_attempts(ctx: Context, record: Record) -> tuple[list[Attempt], list[str]]:
+    """The attempts that can be read, and what is wrong with the others."""
     found, problems = [], []
     for number in attempts.numbers(ctx.layout, record.run_id):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from git_agent_runner.present import shown
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from git_agent_extractors.model import Event
 
 RESULT_LINES = 6
+FULL = sys.maxsize  # the width of a reader who wants all of it
 _SHELLS = frozenset({"shell", "bash", "Bash", "run_shell_command"})
 _DIM, _RED, _YELLOW, _CYAN, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
 
@@ -68,12 +70,16 @@ def _reasoning(event: Event, _: int) -> tuple[str, str]:
 
 def _tool_call(event: Event, width: int) -> tuple[str, str]:
     words = event.text if event.name in _SHELLS else f"{event.name} {event.text}"
+    if width == FULL:
+        return _CYAN, _whole(f"$ {words.strip()}")
     first, *more = words.strip().split("\n")
     return _CYAN, _cut(f"$ {first}{' …' if more else ''}", width)
 
 
 def _tool_result(event: Event, width: int) -> tuple[str, str]:
     lines = event.text.rstrip().split("\n")
+    if width == FULL:
+        return _RED if event.data.get("failed") else _DIM, "\n".join(f"  {_visible(line)}" for line in lines)
     more = [f"… {len(lines) - RESULT_LINES} more lines"] if len(lines) > RESULT_LINES else []
     text = "\n".join(_cut(f"  {line}", width) for line in lines[:RESULT_LINES] + more)
     return _RED if event.data.get("failed") else _DIM, text if event.text.strip() else ""

@@ -1,0 +1,90 @@
+"""`git agent log`: the story of a run, told from what its attempts printed."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.read import events
+from git_agent_runner import context, engines
+from git_agent_runner.commands.find import Where, found_record
+from git_agent_runner.commands.pager import paged
+from git_agent_runner.commands.show import read_attempts
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.present import print_json, shown, warn
+from git_agent_runner.supervise.render import FULL, Renderer
+
+SCHEMA = 1
+
+
+@click.command(short_help="Tell the story of a run")
+@click.argument("handle", required=False)
+@click.option("--attempt", "number", type=click.IntRange(min=1), metavar="N", help="Only this attempt.")
+@click.option("--full", is_flag=True, help="Results of tools whole, not their first lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
+@click.option("--no-pager", is_flag=True, help="On a terminal, print without a pager.")
+def command(handle: str | None, number: int | None, full: bool, as_json: bool, no_pager: bool) -> int:
+    """Tell what was said and done in the run HANDLE, or in this branch's run: all attempts, the first one first."""
+    ctx = context.load()
+    record = found_record(ctx, Where(handle))
+    found, problems = read_attempts(ctx, record)
+    told = [attempt for attempt in found if number in (None, attempt.number)]
+    if number is not None and not told:
+        raise UserError(
+            f"run {record.handle} has no attempt {number}",
+            code="unknown_attempt",
+            hints=(f"it has {record.attempts}: git agent show {record.handle}",),
+        )
+    if as_json:
+        for attempt in told:
+            _print_objects(ctx, attempt)
+    else:
+        with paged(ctx, wanted=not no_pager) as out:
+            for text in _story(ctx, record, told, full=full, colour=out.colour):
+                out.write(text)
+    for problem in problems:
+        warn(problem)
+    return 0
+
+
+def _story(ctx: Context, record: Record, told: list[Attempt], *, full: bool, colour: bool) -> Iterator[str]:
+    """Text, piece by piece: a transcript may be larger than memory."""
+    yield f"run {record.handle}  {shown(record.agent_name)} on {shown(record.branch or '(detached HEAD)')}\n"
+    width = FULL if full else shutil.get_terminal_size((100, 24)).columns
+    for attempt in told:
+        yield f"\nattempt {attempt.number}  {attempt.kind}, {attempt.started_at}, {shown(_came_to(attempt))}\n"
+        if attempt.message is not None:
+            yield "".join(f"> {shown(line)}\n" for line in attempt.message.split("\n"))
+        renderer, unknown = Renderer(colour=colour, width=width), Counter[str]()
+        for event in _events(ctx, attempt):
+            if event.kind == "unknown":
+                unknown[event.name] += 1
+            yield renderer.text(event)
+        yield renderer.close()
+        if unknown:
+            kinds = ", ".join(f"{shown(name)} {count}" for name, count in unknown.most_common())
+            yield f"events that are not known: {kinds}\n"
+
+
+def _came_to(attempt: Attempt) -> str:
+    return attempt.status or "not settled"
+
+
+def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
+    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
+    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).exists()}
+    return events(engines.profile(attempt.agent_name, ctx.environ), files)
+
+
+def _print_objects(ctx: Context, attempt: Attempt) -> None:
+    """docs/json.md describes them."""
+    for event in _events(ctx, attempt):
+        told = {"kind": event.kind, "name": event.name, "text": event.text, "data": event.data}
+        print_json({"schema": SCHEMA, "attempt": attempt.number, **told})
