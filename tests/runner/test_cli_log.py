@@ -75,8 +75,9 @@ def test_an_attempt_that_is_not_there(cli: Cli) -> None:
 def on_terminal(cli: Cli, *words: str, **environ: str) -> tuple[int, str]:
     eyes, terminal = pty.openpty()
     env = {**cli.environ(TERM="xterm"), **environ}
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
-    process = subprocess.Popen([*PROGRAM, "log", *words], cwd=cli.repo.path, env=env, **streams)
+    process = subprocess.Popen(
+        [*PROGRAM, "log", *words], cwd=cli.repo.path, env=env, stdin=terminal, stdout=terminal, stderr=terminal
+    )
     os.close(terminal)
     seen = b""
     while True:
