@@ -32,6 +32,7 @@ COMMANDS = {
     "doctor": "Say what is wrong in this repository, and mend it",
     "hooks": "Install the hooks that keep notes right as history moves",
     "fixtures": "Record engines and look at recordings",
+    "drift": "Compare a new engine version with the last recorded one",
 }
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 ERROR_SCHEMA = 1
