@@ -137,10 +137,16 @@ IGNORED = {
     "permission_denied": "the tool's result says it again",
     "session_title_changed": "for the list of sessions",
     "status": "what the terminal form shows while it waits",
-    "task_notification": "a sub-agent's doing: its answer comes as the tool's result",
-    "task_started": "a sub-agent's doing",
-    "task_updated": "a sub-agent's doing",
+    "task_started": "a sub-agent's doing: the tool call that starts it is told",
+    "task_updated": "a sub-agent's doing: its end is told",
 }
+
+
+def _task(obj: Object) -> Events:
+    """What a task in the background came to: no other event tells it (claude/2.1.332/subagent)."""
+    if not text(obj, "output_file"):  # it was waited for: the tool's result follows (claude/2.1.76/subagent)
+        return NOTHING
+    return (tool_result(text(obj, "summary"), obj.get("status") == "failed"),)
 
 
 def _system(obj: Object) -> Events:
@@ -149,6 +155,8 @@ def _system(obj: Object) -> Events:
         return (Event("usage", data={"model": text(obj, "model")}),)
     if subtype == "api_retry":
         return _retry(obj)
+    if subtype == "task_notification":
+        return _task(obj)
     return NOTHING if subtype in IGNORED else (Event("unknown", name=f"system/{subtype}", data=obj),)
 
 

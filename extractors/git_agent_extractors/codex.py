@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 
+from git_agent_extractors.codex_items import SHELL, command_done, item_told, reasoning
 from git_agent_extractors.codex_text import Banner, answer
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import (
-    FAILED,
-    NO_DATA,
     NOTHING,
     UUID,
     ErrorRule,
@@ -26,8 +25,6 @@ from git_agent_extractors.profile import (
     Quick,
     end,
     failure,
-    gist,
-    made,
     numbers,
     table,
     text,
@@ -58,123 +55,15 @@ def _error(obj: Object) -> Events:
     return (failure(message, fatal=not _RETRY.match(message)),)
 
 
-def _message(item: Object) -> Events:
-    return (Event("message", text(item, "text")),)
-
-
-def _reasoning(item: Object) -> Events:
-    return (Event("reasoning", text(item, "text")),)
-
-
-# `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
-_SHELL = r"(?:/\S*/)?(?:ba|z)?sh -l?c "
-_QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
-_WORD = re.compile(rf"""{_SHELL}((?:{_QUOTED.pattern}|[^\s'"\\]++)++)""", re.DOTALL)
-_SHELLS = frozenset({"/bin/bash -lc ", "bash -lc "})  # nearly all
-
-
-def command(line: str) -> Events:
-    """A command, begun: what its shell was given, where that is one word."""
-    head, _, rest = line.partition("'")
-    if head in _SHELLS and rest.find("'") == len(rest) - 1 >= 0:
-        line = rest[:-1]
-    elif word := _WORD.fullmatch(line):
-        line = _QUOTED.sub(_unquoted, word[1])
-    return (made(("tool_call", line, "shell", NO_DATA)),)
-
-
-def _unquoted(part: re.Match[str]) -> str:
-    single, double, escaped = part.groups()
-    return re.sub(r'\\([\\"$`])', r"\1", double) if double is not None else single if single is not None else escaped
-
-
-def command_done(output: str, exit_code: object) -> Events:
-    return (made(("tool_result", output, "shell", FAILED if exit_code else NO_DATA)),)
-
-
-def changed(paths: list[str]) -> Events:
-    return (Event("tool_call", "\n".join(paths), "edit"),)
-
-
-def mcp(server: str, tool: str, arguments: object) -> Events:
-    return (Event("tool_call", gist(arguments), f"{server}.{tool}"),)
-
-
-def mcp_done(server: str, tool: str, told: object, error: object) -> Events:
-    return (Event("tool_result", gist(error or told), f"{server}.{tool}", FAILED if error else NO_DATA),)
-
-
-def _command(item: Object) -> Events:
-    return command(text(item, "command"))
-
-
-def _command_done(item: Object) -> Events:
-    return command_done(text(item, "aggregated_output"), item.get("exit_code"))
-
-
-def _changes(item: Object) -> Events:
-    changes = item.get("changes")
-    return changed([text(c, "path") for c in changes if isinstance(c, dict)] if isinstance(changes, list) else [])
-
-
-def _mcp(item: Object) -> Events:
-    return mcp(text(item, "server"), text(item, "tool"), item.get("arguments"))
-
-
-def _mcp_done(item: Object) -> Events:
-    return mcp_done(text(item, "server"), text(item, "tool"), item.get("result"), item.get("error"))
-
-
-def _warning(item: Object) -> Events:
-    # Warnings of successful runs too (codex/0.171.0/01-start-json): never the verdict.
-    return (failure(text(item, "message"), fatal=False),)
-
-
-# Item types of exec_events.rs in openai/codex.
-_STARTED: dict[str, Handler] = {
-    "command_execution": _command,
-    "mcp_tool_call": _mcp,
-    "web_search": lambda item: (Event("tool_call", text(item, "query"), "web_search"),),
-}
-_COMPLETED: dict[str, Handler] = {
-    "agent_message": _message,
-    "reasoning": _reasoning,
-    "command_execution": _command_done,
-    "file_change": _changes,
-    "mcp_tool_call": _mcp_done,
-    "error": _warning,
-}
-# Items, and why one of their events is no part of the story; `_STARTED` and `_COMPLETED` have the others.
-IGNORED = {
-    "todo_list": "the agent's plan: what comes of it is told",
-    "web_search": "told when it began; what it found is not printed",
-    "agent_message": "told when it is complete",
-    "reasoning": "told when it is complete",
-    "file_change": "told when it is complete",
-    "collab_tool_call": "a sub-agent's doing: its answer is told as a message",
-}
-
-
-def _item(obj: Object) -> Events:
-    item, when = table(obj, "item"), obj["type"]
-    kind = text(item, "type")
-    handler = _COMPLETED.get(kind) if when == "item.completed" else _STARTED.get(kind)
-    if handler is not None:
-        return handler(item)
-    if kind in IGNORED or kind in _COMPLETED:
-        return NOTHING
-    return (Event("unknown", name=f"{when}/{kind}", data=obj),)
-
-
 KINDS: dict[str, Handler] = {
     "thread.started": Ignored("its id is the session, and is read as that"),
     "turn.started": Ignored("says nothing of the turn"),
     "turn.completed": _turn_completed,
     "turn.failed": _turn_failed,
     "error": _error,
-    "item.started": _item,
+    "item.started": item_told,
     "item.updated": Ignored("the item comes whole when it is complete"),
-    "item.completed": _item,
+    "item.completed": item_told,
 }
 
 
@@ -182,7 +71,7 @@ def _old_command(msg: Object) -> Events:
     command = msg.get("command")
     words = [str(word) for word in command] if isinstance(command, list) else []
     line = " ".join(words)
-    return (Event("tool_call", words[2] if len(words) == 3 and re.match(_SHELL, line) else line, "shell"),)
+    return (Event("tool_call", words[2] if len(words) == 3 and re.match(SHELL, line) else line, "shell"),)
 
 
 # Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no
@@ -190,10 +79,10 @@ def _old_command(msg: Object) -> Events:
 _OLD: dict[str, Handler] = {
     "task_started": Ignored("says nothing of the turn"),
     "agent_message": lambda msg: (Event("message", text(msg, "message")), end("completed")),
-    "agent_reasoning": _reasoning,
+    "agent_reasoning": reasoning,
     "exec_command_begin": _old_command,
     "exec_command_output_delta": Ignored("a piece of the output that comes whole at the end"),
-    "exec_command_end": lambda msg: (Event("tool_result", text(msg, "aggregated_output"), "shell"),),
+    "exec_command_end": lambda msg: command_done(text(msg, "aggregated_output"), msg.get("exit_code")),
     "token_count": lambda msg: (Event("usage", data=numbers(msg, _USAGE)),),
     "stream_error": lambda msg: (failure(text(msg, "message"), fatal=False),),
     "error": lambda msg: (failure(text(msg, "message")),),

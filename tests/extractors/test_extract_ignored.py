@@ -9,7 +9,7 @@ import pytest
 from git_agent_extractors.profile import Ignored
 from git_agent_extractors.profiles import PROFILES
 
-WITH_PARTS = ("claude", "codex")  # whose events have a type within their type
+WITH_PARTS = ("claude", "codex_items")  # whose events have a type within their type
 
 
 @pytest.mark.parametrize("engine", PROFILES)
@@ -20,8 +20,8 @@ def test_every_type_that_yields_nothing_says_why(engine: str) -> None:
     assert [kind for kind, reason in reasons.items() if len(reason.split()) < 3] == []
 
 
-@pytest.mark.parametrize("engine", WITH_PARTS)
-def test_every_part_that_is_left_out_says_why(engine: str) -> None:
-    ignored: dict[str, str] = import_module(f"git_agent_extractors.{engine}").IGNORED
+@pytest.mark.parametrize("module", WITH_PARTS)
+def test_every_part_that_is_left_out_says_why(module: str) -> None:
+    ignored: dict[str, str] = import_module(f"git_agent_extractors.{module}").IGNORED
     assert ignored
     assert [kind for kind, reason in ignored.items() if len(reason.split()) < 3] == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from git_agent_extractors.codex import changed, command, command_done, mcp, mcp_done
+from git_agent_extractors.codex_items import changed, command, command_done, mcp, mcp_done
 from git_agent_extractors.profile import NO_DATA, NOTHING, Events, made
 from git_agent_extractors.typed import quick
 
@@ -51,9 +51,10 @@ class _Change(msgspec.Struct, gc=False):
 
 class _Changes(_Item, tag="file_change"):
     changes: list[_Change] = []
+    status: Any = None
 
     def done(self) -> Events:
-        return changed([change.path for change in self.changes])
+        return changed([change.path for change in self.changes], self.status)
 
 
 class _Mcp(_Item, tag="mcp_tool_call"):
