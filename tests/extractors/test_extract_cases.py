@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from git_agent_extractors.find import find_session
 from git_agent_extractors.read import read, read_file
+from support.cli import PROGRAM
 
 CASES = Path(__file__).parent / "cases"
 
@@ -56,11 +58,17 @@ def test_what_a_windows_shell_writes(name: str) -> None:
     assert (transcript.status, transcript.final_message, transcript.warnings) == ("completed", "done", ())
 
 
-def test_first_line_of_300_kb(tmp_path: Path) -> None:
-    value = expected("A25")["session_id"]
+def long_first_line(folder: Path) -> tuple[Path, str]:
+    """A25, too large to be kept here."""
+    value: str = expected("A25")["session_id"]
     long = json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": "y" * 300_000}]}})
-    path = tmp_path / "stdout.txt"
+    path = folder / "stdout.txt"
     path.write_text(f'{long}\n{{"type":"result","result":"z","session_id":"{value}"}}\n')
+    return path, value
+
+
+def test_first_line_of_300_kb(tmp_path: Path) -> None:
+    path, value = long_first_line(tmp_path)
     assert read_file("claude", path).session.value == value
 
 
@@ -76,3 +84,35 @@ def test_killed_before_its_first_turn_ended() -> None:
 
 def test_torn_tail_is_named_by_line() -> None:
     assert read_file("codex", CASES / "A27" / "torn_tail.txt").warnings == ("stdout line 2: the last line is cut",)
+
+
+def through_the_command(engine: str, *paths: Path) -> list[dict[str, Any]]:
+    argv = (*PROGRAM, "extract", engine, "--json", *map(str, paths))
+    done = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("case", [folder.name for folder in sorted(CASES.iterdir()) if folder.name != "A25"])
+def test_command_says_the_same(case: str) -> None:
+    """One object per file, in order, with the id that is right."""
+    facts = expected(case)
+    paths = sorted(path for path in (CASES / case).iterdir() if path.name != "expect.json")
+    told = through_the_command(facts["engine"], *paths)
+    assert [one["file"] for one in told] == [str(path) for path in paths]
+    assert {Path(one["file"]).name: one["session"]["value"] for one in told} == right_ids(case, paths)
+
+
+def right_ids(case: str, paths: list[Path]) -> dict[str, str | None]:
+    facts = expected(case)
+    if case == "A12":
+        return {"turn1.txt": facts["parent_of_turn2"], "turn2.txt": facts["after_turn2_resume_uses"]}
+    files = facts.get("files")
+    if isinstance(files, dict):  # A29 accepts a warning for UTF-16; it is read
+        return {path.name: files["crlf.txt"] if case == "A29" else files[path.name] for path in paths}
+    return dict.fromkeys((path.name for path in paths), facts["session_id"])
+
+
+def test_command_reads_a_first_line_of_300_kb(tmp_path: Path) -> None:
+    path, value = long_first_line(tmp_path)
+    (told,) = through_the_command("claude", path)
+    assert told["session"] == {"field": "session_id", "value": value}
