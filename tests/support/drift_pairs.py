@@ -41,7 +41,7 @@ PAIRS = (
             (
                 "session",
                 "stderr, text: N ERROR codex_core::rollout::list: state db missing rollout path for thread ID",
-                "does not",
+                "is not there",
                 "stands there",
                 "resume-json resume-twice",
             ),

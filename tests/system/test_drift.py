@@ -24,7 +24,7 @@ CACHE = cache_directory(os.environ)
     [pytest.param(exactly(pair.engine, pair.version), pair, id=f"{pair.engine}-{pair.version}") for pair in PAIRS],
     scope="session",
 )
-def test_known_differences(pin: Pin, pair: Pair, binary: Path) -> None:
+def test_drift_finds_the_known_differences(pin: Pin, pair: Pair, binary: Path) -> None:
     assert binary.exists()
     flags = [word for name in pair.situations.split() for word in ("--situation", name)]
     argv = (str(BIN / "git-agent"), "drift", pin.engine, "--version", pin.version, "--record", "--json", *flags)
