@@ -4,8 +4,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 # Two real engines at once are what a small machine carries; unit tests are split by core.
 WORKERS ?= 2
+SECONDS ?= 60
 
-.PHONY: help demo test lint system system-all bench lock clean
+.PHONY: help demo test lint system system-all bench fuzz lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
@@ -14,6 +15,7 @@ help:
 	@echo "make system      the real engines alone"
 	@echo "make system-all  every real engine version; writes docs/system-matrix.md"
 	@echo "make bench       ratios measured in one run"
+	@echo "make fuzz        each profile, SECONDS each (Linux)"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"
 
 $(READY): pyproject.toml requirements.lock
@@ -43,6 +45,13 @@ system-all: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+
+fuzz: $(READY)
+	for engine in claude codex gemini iflow opencode; do \
+	  mkdir -p .cache/fuzz/$$engine && \
+	  PYTHONPATH=extractors $(BIN)/python fuzz/profiles.py $$engine .cache/fuzz/$$engine \
+	    -max_total_time=$(SECONDS) -artifact_prefix=.cache/fuzz/ || exit 1; \
+	done
 
 lock: $(READY)
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \

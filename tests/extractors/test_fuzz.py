@@ -1,0 +1,50 @@
+"""The fuzz targets run, find nothing, and would find something."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_agent_extractors.profiles import PROFILES
+
+ROOT = Path(__file__).parents[2]
+PLANTED = """
+import sys
+from pathlib import Path
+from profiles import fuzz, profile_of
+broken = profile_of("claude")._replace(untyped=lambda obj: [][len(obj)])
+fuzz(broken, Path(sys.argv[1]), sys.argv[2:])
+"""
+
+
+def run(words: list[str], corpus: Path) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join(str(ROOT / room) for room in ("fuzz", "extractors"))
+    return subprocess.run(
+        [sys.executable, *words, str(corpus), "-max_total_time=8", "-seed=1", f"-artifact_prefix={corpus}/"],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=corpus.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("engine", sorted(PROFILES))
+def test_fuzzing_finds_nothing(tmp_path: Path, engine: str) -> None:
+    done = run([str(ROOT / "fuzz" / "profiles.py"), engine], tmp_path / "corpus")
+    assert done.returncode == 0, done.stderr
+    runs = re.search(r"^Done (\d+) runs", done.stderr, re.MULTILINE)
+    assert runs is not None
+    assert int(runs[1]) > 0
+
+
+def test_fuzzing_finds_a_planted_bug(tmp_path: Path) -> None:
+    done = run(["-c", PLANTED], tmp_path / "corpus")
+    assert done.returncode != 0
+    assert "IndexError" in done.stdout + done.stderr
