@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from git_agent_runner.commands.fixtures_import import command as import_command
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import print_json, shown, table, warn
 
@@ -29,6 +30,9 @@ EXTRA = ("pip install 'git-agent-runner[fixtures]'",)
 @click.group(short_help="Record engines and look at recordings")
 def command() -> None:
     """Record what real engine versions print and accept, and hold the extractors to it."""
+
+
+command.add_command(import_command)
 
 
 @command.command(short_help="Record engine versions")
