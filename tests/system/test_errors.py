@@ -14,11 +14,10 @@ _SILENT = "stalled"
 STATUS = {
     "codex-0.171.0": ("rate_limited", "auth_failed", "overloaded", "network"),
     "codex-0.65.0": ("rate_limited", "auth_failed", "overloaded", "network"),
-    # It asks once more after a hang-up, without streaming, and is answered.
-    "claude-2.1.332": ("rate_limited", "auth_failed", "overloaded", "completed"),
-    "claude-1.0.128": ("rate_limited", "auth_failed", "overloaded", "completed"),
-    "gemini-0.61.0": (_SILENT, "auth_failed", _SILENT, "failed"),
-    "gemini-0.36.0": (_SILENT, "auth_failed", _SILENT, "failed"),
+    "claude-2.1.332": ("rate_limited", "auth_failed", "overloaded", "network"),
+    "claude-1.0.128": ("rate_limited", "auth_failed", "overloaded", "network"),
+    "gemini-0.61.0": (_SILENT, "auth_failed", _SILENT, "network"),
+    "gemini-0.36.0": (_SILENT, "auth_failed", _SILENT, "network"),
     "opencode-1.18.33": ("rate_limited", "auth_failed", "overloaded", _SILENT),
     "opencode-1.2.27": (_SILENT, "auth_failed", _SILENT, _SILENT),
 }
@@ -67,9 +66,7 @@ def _meets(world: World, message: str, status: str, told: Path) -> None:
     process.communicate()
     attempt = world.facts()["attempts"][-1]
     assert _asked(world, message)
-    if status == "completed":
-        assert (process.returncode, attempt["status"]) == (0, "completed"), told.read_text()
-    elif status == _SILENT:
+    if status == _SILENT:
         # gemini tells of some retries, so that the end may come shortly after a word.
         assert attempt["status"] in ("stalled", "interrupted"), told.read_text()
         assert process.returncode == 130
