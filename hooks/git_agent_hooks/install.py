@@ -12,11 +12,12 @@ from git_agent_hooks import shim
 from git_agent_hooks.place import LEFTHOOK, Place, slot, slots
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.store import atomic
+from git_agent_runner.store import atomic, locks
 
 # In this order. prepare-commit-msg, which a rebase runs for each commit, only where `agent.trailer` asks for it.
 HOOKS = tuple(name for name in shim.BODIES if name != "prepare-commit-msg")
 MODE = 0o755
+LOCK_WAIT = 30.0
 
 
 class Hook(NamedTuple):
@@ -33,11 +34,12 @@ def install(ctx: Context, place: Place) -> tuple[str, ...]:
     A hook that stands there is kept beside ours, and goes first. Where the directory is a manager's, ours stand in a
     directory of their own, for its lines to call. Raises UserError `hook_in_the_way`, `write_failed`.
     """
-    if place.manager is None:
-        return tuple(name for name in wanted(ctx) if _chain(slot(place, name), name))
-    own = own_directory(ctx)
-    atomic.make_dir(str(own))
-    return tuple(name for name in wanted(ctx) if _write(own / name, name))
+    with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):  # of two at once, one would take our own for another's
+        if place.manager is None:
+            return tuple(name for name in wanted(ctx) if _chain(slot(place, name), name))
+        own = own_directory(ctx)
+        atomic.make_dir(str(own))
+        return tuple(name for name in wanted(ctx) if _write(own / name, name))
 
 
 def wanted(ctx: Context) -> tuple[str, ...]:
@@ -48,11 +50,17 @@ def wanted(ctx: Context) -> tuple[str, ...]:
 def uninstall(ctx: Context, place: Place) -> tuple[str, ...]:
     """Take out what `install` wrote; the names of the hooks. What was there before stands there again."""
     own = own_directory(ctx)
-    taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in (*slots(place, name), own / name))]
-    for directory in (own, place.directory):
-        with suppress(OSError):  # it holds something else, or was not there
-            directory.rmdir()
+    with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):
+        taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in _ours(place, own, name))]
+        for directory in (own, *(() if place.manager else (place.directory,))):
+            with suppress(OSError):  # it holds something else, or was not there
+                directory.rmdir()
     return tuple(taken)
+
+
+def _ours(place: Place, own: Path, name: str) -> tuple[Path, ...]:
+    """Where a hook of ours may stand. What lies in a manager's directory is another repository's."""
+    return (own / name,) if place.manager else (*slots(place, name), own / name)
 
 
 def status(ctx: Context, place: Place) -> tuple[Hook, ...]:

@@ -25,7 +25,8 @@ MESSAGE = 1 << 14  # characters of a commit message that are told
 
 def run(words: Sequence[str]) -> int:
     """The hook's exit status: 0, whatever came of the run, unless its arguments ask for `--on-failure fail`."""
-    asked = "fail" in words
+    asked = any(pair in zip(words, [*words[1:], ""], strict=True) for pair in [("--on-failure", "fail")])
+    asked = asked or "--on-failure=fail" in words
     try:
         with command.make_context("git-agent-run", list(words)) as ctx:
             status: int = command.invoke(ctx)

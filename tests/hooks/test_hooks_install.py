@@ -14,6 +14,7 @@ import pytest
 from git_agent_hooks import shim
 from git_agent_hooks.install import HOOKS
 from support.cli import Cli
+from support.gitrepo import make
 
 
 def hook(cli: Cli, name: str, text: str, where: str = ".git/hooks") -> Path:
@@ -47,7 +48,8 @@ def test_install_twice_and_uninstall(cli: Cli) -> None:
     assert modes == {0o755}
     assert cli.ok("hooks", "install").out == "all hooks are installed\n"
     assert cli.ok("hooks", "uninstall").out == f"took out {', '.join(HOOKS)}\n"
-    assert everything(cli.repo.path / ".git") == before
+    left = everything(cli.repo.path / ".git")
+    assert {name: left[name] for name in left if name != "agent/locks/hooks"} == before
     assert cli.ok("hooks", "uninstall").out == "no hook of ours was there\n"
 
 
@@ -227,3 +229,27 @@ def test_beside_pre_commit(cli: Cli, first: str) -> None:
     cli.repo.commit("three", f="3\n")
     assert (cli.repo.path / "log").read_text() == "before\nbefore\n"
     assert len(cli.noted()) == 2
+
+
+def test_uninstall_leaves_the_hooks_of_another_repository_alone(cli: Cli, tmp_path: Path) -> None:
+    """core.hooksPath may name them, and a directory that holds nothing yet."""
+    other = Cli(make(tmp_path / "other"), cli.home)
+    other.ok("hooks", "install")
+    there = other.repo.path / ".git/hooks"
+    empty = tmp_path / "shared"
+    empty.mkdir()
+    before = everything(there)
+    for folder in (there, empty):
+        cli.repo.git("config", "core.hooksPath", str(folder))
+        cli.run("hooks", "install")
+        cli.ok("hooks", "uninstall")
+    assert everything(there) == before
+    assert empty.is_dir()
+
+
+def test_installs_at_once_keep_the_hook_that_was_there(cli: Cli) -> None:
+    hook(cli, "post-commit", "#!/bin/sh\necho before >>log\n")
+    running = [cli.start("hooks", "install") for _ in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    cli.repo.commit("two", f="2\n")
+    assert (cli.repo.path / "log").read_text() == "before\n"

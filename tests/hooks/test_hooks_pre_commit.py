@@ -45,10 +45,13 @@ def test_run_at_manual_stage_and_on_commit(pre_commit: PreCommit, cli: Cli) -> N
     assert cli.record().status == "completed"
 
 
-@pytest.mark.parametrize(("on_failure", "commits"), [("pass", True), ("fail", False)])
+@pytest.mark.parametrize(
+    ("on_failure", "commits"),
+    [("--on-failure, pass", True), ("--on-failure, fail", False), ("--on-failure=fail", False)],
+)
 def test_a_failed_run(pre_commit: PreCommit, cli: Cli, on_failure: str, commits: bool) -> None:
     """The person's commit goes on, unless the team asked for something else."""
-    args = f"args: [--engine, nosuch, --prompt, x, --on-failure, {on_failure}]"
+    args = f"args: [--engine, nosuch, --prompt, fail, {on_failure}]"
     pre_commit.configure(cli.repo, f"{{id: git-agent-run, stages: [pre-commit], {args}}}", stages=("pre-commit",))
     before = cli.repo.head()
     (cli.repo.path / "g").write_text("1\n")
