@@ -28,9 +28,9 @@ def after(ctx: Context, fired: Fired) -> None:
         if fired.args[:1] == ("1",):
             state.leave(ctx.repo, head, state.squashed(ctx.repo))
     elif fired.hook == "post-rewrite":
-        carry(ctx.repo, _told(fired.stdin) or _rewritten(ctx, head))
+        carry(ctx.repo, _told(fired.stdin) or _rewritten(ctx, head), state.PATIENCE)
     elif not state.rebasing(ctx.repo):
-        carry(ctx.repo, tuple(_committed(ctx, head)))
+        carry(ctx.repo, tuple(_committed(ctx, head)), state.PATIENCE)
 
 
 def _told(stdin: str) -> tuple[Pair, ...]:
@@ -55,8 +55,7 @@ def _committed(ctx: Context, head: str) -> Iterator[Pair]:
     yield from ((source.oid, head) for source in state.take(ctx.repo) if _became(ctx, source, head))
     if picked := state.picked(ctx.repo):
         yield picked, head
-    else:
-        yield from _picked_before(ctx, head)
+    yield from _picked_before(ctx, head)
 
 
 def _became(ctx: Context, source: state.Source, head: str) -> bool:

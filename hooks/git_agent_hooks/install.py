@@ -59,8 +59,11 @@ def uninstall(ctx: Context, place: Place) -> tuple[str, ...]:
 
 
 def _ours(place: Place, own: Path, name: str) -> tuple[Path, ...]:
-    """Where a hook of ours may stand. What lies in a manager's directory is another repository's."""
-    return (own / name,) if place.manager else (*slots(place, name), own / name)
+    """Where a hook of ours may stand. What lies in a manager's directory is somebody else's; ours may have been
+    installed before the manager came.
+    """
+    usual = place if place.manager is None else Place(own.parents[1] / "hooks", None)
+    return (*slots(usual, name), own / name)
 
 
 def status(ctx: Context, place: Place) -> tuple[Hook, ...]:
@@ -85,8 +88,9 @@ def own_directory(ctx: Context) -> Path:
 
 def _chain(path: Path, name: str) -> bool:
     before = _before(path, name)
+    _refuse_edited(path, name)
     if os.path.lexists(path) and not _is_ours(path):
-        if os.path.lexists(before):
+        if os.path.lexists(before) or path.is_dir():
             raise UserError(
                 f"'{path}' is not ours, and '{before}' is there too",
                 code="hook_in_the_way",
@@ -109,6 +113,7 @@ def _write(path: Path, name: str) -> bool:
 def _restore(path: Path, name: str) -> bool:
     if not _is_ours(path):
         return False
+    _refuse_edited(path, name)
     before = _before(path, name)
     if os.path.lexists(before):
         before.replace(path)
@@ -119,6 +124,16 @@ def _restore(path: Path, name: str) -> bool:
 
 def _before(path: Path, name: str) -> Path:
     return path.with_name(name + shim.CHAINED)
+
+
+def _refuse_edited(path: Path, name: str) -> None:
+    """Lines that a person has added to our file would be lost with it."""
+    if _is_ours(path) and not shim.is_whole(path.read_text(errors="replace"), name):
+        raise UserError(
+            f"'{path}' is ours, and has been changed by hand",
+            code="hook_edited",
+            hints=(f"move your lines to '{path.name}{shim.CHAINED}' beside it, take ours out, and try again",),
+        )
 
 
 def _is_ours(path: Path) -> bool:

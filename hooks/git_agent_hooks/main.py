@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from git_agent_hooks.fired import Fired, by_pre_commit, stage
 from git_agent_hooks.speak import say
 from git_agent_runner.context import Context, load
-from git_agent_runner.errors import UserError
+from git_agent_runner.errors import USAGE, UserError
+from git_agent_runner.present import fatal
 
 Action = Callable[[Context, Fired], str | None]
 
@@ -72,7 +73,7 @@ def installed(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """`git-agent-hook NAME [WORDS]`: a hook of .pre-commit-hooks.yaml. `run` and `check` may fail, when asked to."""
-    name, *words = sys.argv[1:] if argv is None else argv
+    name, *words = (sys.argv[1:] if argv is None else argv) or [""]
     if name == "run":
         from git_agent_hooks.run import run
 
@@ -81,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from git_agent_hooks.check import check
 
         return check()
+    if name not in BY_PRE_COMMIT:
+        fatal(f"no hook is called {name!a}", (f"there are: run, check, {', '.join(BY_PRE_COMMIT)}",))
+        return USAGE
     action, usual = BY_PRE_COMMIT[name]
     return _quietly((action,), by_pre_commit(stage(os.environ) or usual, words, os.environ))
 
@@ -91,7 +95,7 @@ def _quietly(actions: Sequence[Action], fired: Fired) -> int:
     try:
         ctx = load(fired.environ)
     except UserError as error:
-        lines.append(error.message)
+        lines += [] if _silenced() else [error.message]
     else:
         for action in actions:
             lines += _line(action, ctx, fired)
@@ -99,6 +103,13 @@ def _quietly(actions: Sequence[Action], fired: Fired) -> int:
     for line in lines[:1]:
         say(line, fired.environ)
     return 0
+
+
+def _silenced() -> bool:
+    """Asked of git alone, where the settings cannot be read as a whole."""
+    from git_agent_runner.git import run
+
+    return run(("config", "--type=bool", "--get", "agent.hints"), check=False).out == "false\n"
 
 
 def _line(action: Action, ctx: Context, fired: Fired) -> list[str]:

@@ -20,4 +20,4 @@ def record(ctx: Context) -> None:
     run = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), ctx.environ.get("GIT_AGENT_HANDLE"))
     if run is None or run.session.value is None:
         return
-    noting.write(ctx.repo, ctx.repo.head, run)
+    noting.write(ctx.repo, ctx.repo.head, run, wait=state.PATIENCE)

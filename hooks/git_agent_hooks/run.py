@@ -30,6 +30,8 @@ def run(words: Sequence[str]) -> int:
     try:
         with command.make_context("git-agent-run", list(words)) as ctx:
             status: int = command.invoke(ctx)
+    except click.exceptions.Exit as done:  # after --help
+        return done.exit_code
     except (UserError, click.UsageError) as error:
         say(f"git-agent-run: {error.message}", os.environ)
         return 1 if asked else 0

@@ -6,6 +6,8 @@ post-commit for each commit that it makes, so that hook's first line is about it
 
 from __future__ import annotations
 
+import re
+
 MARK = "# Made by `git agent hooks install`; `git agent hooks uninstall` takes it out."
 CHAINED = ".git-agent-chained"  # the hook that stood here before, which goes first
 
@@ -17,13 +19,15 @@ before="${{0%/*}}/{hook}{chained}"
 """
 _START = """\
 start() {{
-  [ ! -x {python} ] || {python} -I -c \\
-    "import sys, git_agent_hooks.main as main; sys.exit(main.installed(sys.argv[1:]))" {hook} "$@"
+  [ ! -x {python} ] || {python} -I -c "import sys
+try: import git_agent_hooks.main as main
+except ImportError: sys.exit()
+sys.exit(main.installed(sys.argv[1:]))" {hook} "$@"
 }}
 """
 _CHAIN = """\
 status=0
-if [ -x "$before" ]; then "$before" "$@"; status=$?; fi
+if [ -f "$before" ] && [ -x "$before" ]; then "$before" "$@"; status=$?; fi
 """
 _TAIL = """\
 if wanted "$@"; then start "$@" </dev/null; fi
@@ -103,7 +107,7 @@ END
   return 1
 }
 status=0
-if [ -x "$before" ]; then told | "$before" "$@"; status=$?; fi
+if [ -f "$before" ] && [ -x "$before" ]; then told | "$before" "$@"; status=$?; fi
 if wanted; then told | start "$@"; fi
 exit $status
 """
@@ -122,6 +126,12 @@ def text(hook: str, python: str) -> str:
     head = _HEAD.format(mark=MARK, hook=hook, chained=CHAINED)
     start = _START.format(python=quoted(python), hook=hook)
     return head + BODIES[hook].replace(_START, start)
+
+
+def is_whole(content: str, hook: str) -> bool:
+    """Is this our file as we wrote it, for whichever interpreter?"""
+    found = re.search(r"\[ ! -x ('(?:[^']|'\\'')*') \] \|\| ", content)
+    return found is not None and content == text(hook, found[1][1:-1].replace("'\\''", "'"))
 
 
 def quoted(path: str) -> str:

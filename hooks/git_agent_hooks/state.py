@@ -10,6 +10,7 @@ from git_agent_runner.model import Repository
 
 # The commits that a squash merge has put into the index, for post-commit: by then git has removed SQUASH_MSG.
 SOURCES = "agent-sources"
+PATIENCE = 1.0  # seconds that a person's git command may wait for another program that writes notes
 
 
 class Source(NamedTuple):

@@ -173,3 +173,17 @@ def test_a_branch_without_a_run_is_left_alone(repo: GitRepo) -> None:
     repo.commit("three", g="3\n")
     assert notes.read(repo.facts()).by_commit == {}
     assert not (repo.path / ".git/agent/runs").exists()
+
+
+def test_several_picks_with_a_conflict_among_them(branch: GitRepo) -> None:
+    first = branch.head()
+    leave(branch, "0b02aaaa", "record")
+    branch.commit("four", when=EPOCH + 60, h="4\n")
+    branch.git("switch", "-q", "main")
+    branch.commit("clash", when=EPOCH + 120, g="clash\n")
+    with pytest.raises(AssertionError, match="could not apply"):
+        branch.git("cherry-pick", first, "feature")
+    write(branch, "g", "both\n")
+    branch.git("add", "g")
+    branch.git("cherry-pick", "--continue", env={"GIT_EDITOR": "true"})
+    assert noted(branch, "HEAD~1") == [HANDLE]

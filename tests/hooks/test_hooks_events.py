@@ -160,3 +160,13 @@ def test_the_index_and_tracked_files_are_never_written(waiting: GitRepo) -> None
     (waiting.path / "staged").write_text("2\n")
     waiting.git("commit", "-q", "--allow-empty", "-m", "mine", "--", "g")
     assert waiting.git("status", "--porcelain") == "AM staged"
+
+
+def test_a_bad_setting_is_one_line_and_silenced_like_all(waiting: GitRepo) -> None:
+    waiting.git("config", "agent.stallAfter", "bogus")
+    waiting.git("switch", "-q", "feature")
+    words = ("git", "commit", "-q", "--allow-empty", "-m", "mine")
+    (line,) = subprocess.run(words, cwd=waiting.path, capture_output=True, text=True, check=True).stderr.splitlines()
+    assert line.startswith("git-agent: Invalid agent.stallAfter")
+    waiting.git("config", "agent.hints", "false")
+    assert subprocess.run(words, cwd=waiting.path, capture_output=True, text=True, check=True).stderr == ""

@@ -115,7 +115,9 @@ def test_odd_paths(cli: Cli, path: str, tmp_path: Path) -> None:
     subprocess.run(("git", "config", "branch.main.agentHandle", "0b01aaaa"), cwd=moved, check=True)
     env = {**os.environ, "LOG": str(tmp_path / "log")}
     subprocess.run(("git", "commit", "-q", "--allow-empty", "-m", "a b"), cwd=moved, env=env, check=True)
-    assert (tmp_path / "log").read_text().startswith("-I -c import sys, git_agent_hooks.main")
+    called = (tmp_path / "log").read_text()
+    assert called.startswith("-I -c import sys\n")
+    assert called.endswith(" post-commit\n")
 
 
 def test_the_bare_path_of_a_graphical_client(cli: Cli) -> None:
@@ -253,3 +255,39 @@ def test_installs_at_once_keep_the_hook_that_was_there(cli: Cli) -> None:
     assert [process.wait() for process in running] == [0] * 4
     cli.repo.commit("two", f="2\n")
     assert (cli.repo.path / "log").read_text() == "before\n"
+
+
+@pytest.mark.parametrize("words", ["install", "uninstall"])
+def test_lines_that_a_person_added_to_our_hook_are_not_lost(cli: Cli, words: str) -> None:
+    cli.ok("hooks", "install")
+    path = cli.repo.path / ".git/hooks/post-commit"
+    path.write_text(path.read_text() + "echo mine\n")
+    done = cli.run("hooks", words)
+    assert (done.status, "has been changed by hand" in done.err) == (128, True)
+    assert path.read_text().endswith("echo mine\n")
+
+
+def test_another_interpreter_takes_over(cli: Cli) -> None:
+    path = hook(cli, "post-commit", shim.text("post-commit", "/gone/it's python"))
+    assert states(cli)["post-commit"] == "outdated"
+    cli.ok("hooks", "install")
+    assert path.read_text() == shim.text("post-commit", sys.executable)
+
+
+def test_hooks_installed_before_a_manager_came_are_taken_out(cli: Cli) -> None:
+    cli.ok("hooks", "install")
+    cli.repo.git("config", "core.hooksPath", ".husky/_")
+    assert cli.ok("hooks", "uninstall").out.startswith(f"took out {', '.join(HOOKS)}\n")
+    assert not (cli.repo.path / ".git/hooks/post-commit").exists()
+
+
+def test_an_interpreter_without_git_agent_is_silent(cli: Cli, tmp_path: Path) -> None:
+    """After `pip uninstall`, or an upgrade of the Python below."""
+    cli.begin()
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    hook(cli, "post-commit", shim.text("post-commit", str(bare)))
+    words = ("git", "commit", "-q", "--allow-empty", "-m", "x")
+    assert subprocess.run(words, cwd=cli.repo.path, capture_output=True, check=True).stderr == b""
+    assert len(cli.noted()) == 1

@@ -10,7 +10,7 @@ from git_agent_runner.store import noteline, notes, noting
 Pair = tuple[str, str]  # (old commit, new commit), full object names
 
 
-def carry(repo: Repository, pairs: Iterable[Pair]) -> tuple[str, ...]:
+def carry(repo: Repository, pairs: Iterable[Pair], wait: float = noting.LOCK_WAIT) -> tuple[str, ...]:
     """Give each new commit the runs that its old one has and it lacks; the new commits that got some.
 
     Lines are carried byte for byte, and nothing is taken from the old ones. Raises NoteFailed.
@@ -30,7 +30,7 @@ def carry(repo: Repository, pairs: Iterable[Pair]) -> tuple[str, ...]:
             noting.put(repo, commit, text)
         return notes.tip(repo, noting.PRIVATE)
 
-    noting.update(repo, make, lambda: notes.texts(repo, list(made)) == made)
+    noting.update(repo, make, lambda: notes.texts(repo, list(made)) == made, wait=wait)
     return tuple(made)
 
 

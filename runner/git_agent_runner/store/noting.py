@@ -26,10 +26,17 @@ class NoteFailed(UserError):  # noqa: N818  named for what happened, as the call
         self.reason = reason
 
 
-def write(repo: Repository, commit: str | None, record: Record, *, sleep: Callable[[float], None] = time.sleep) -> None:
+def write(
+    repo: Repository,
+    commit: str | None,
+    record: Record,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    wait: float = LOCK_WAIT,
+) -> None:
     """Put the record's line into the note of `commit`, in place of an older line of its handle. Raises NoteFailed.
 
-    All other lines stay byte for byte.
+    All other lines stay byte for byte. `wait` is in seconds, for another that writes notes.
     """
     if commit is None:
         raise NoteFailed("there is no commit yet")
@@ -48,7 +55,7 @@ def write(repo: Repository, commit: str | None, record: Record, *, sleep: Callab
         made = put(repo, commit, _replaced(before, record.handle, line))
         return notes.tip(repo, PRIVATE)
 
-    update(repo, make, lambda: not made or _blob(repo, notes.REF, commit) == made, sleep)
+    update(repo, make, lambda: not made or _blob(repo, notes.REF, commit) == made, sleep, wait=wait)
 
 
 def update(
@@ -56,13 +63,15 @@ def update(
     make: Callable[[str], str],
     landed: Callable[[], bool],
     sleep: Callable[[float], None] = time.sleep,
+    *,
+    wait: float = LOCK_WAIT,
 ) -> None:
     """Let the ref name the notes commit that `make` gives, on top of the old one, and ask whether it `landed`.
 
     Our own lock saves retries; the swap also protects what others write. Raises NoteFailed.
     """
     try:
-        with locks.locked(Layout(repo.common_dir).lock("notes"), wait=LOCK_WAIT):
+        with locks.locked(Layout(repo.common_dir).lock("notes"), wait=wait):
             _update(repo, make, landed, sleep)
     except git.GitError as error:
         raise NoteFailed(git.reason(error.result)) from None
