@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from git_agent_fixtures.recording.processes import over
 from support.cli import Cli, wait_for
 
 
@@ -22,7 +23,7 @@ class Running:
         ready = cli.home / "ready"
         ready.unlink(missing_ok=True)
         self.process = cli.start(*words, cwd=None, **{when: f"echo $$ > '{ready}'; {work}"})
-        self.tool = int(wait_for(ready))
+        self.tool = psutil.Process(int(wait_for(ready)))
         record = cli.record()
         wait_for(Path(cli.layout.attempt(record.run_id, record.attempts), "stdout"))
         while cli.record().session.value is None:
@@ -30,7 +31,7 @@ class Running:
 
     @property
     def engine(self) -> int:
-        return os.getsid(self.tool)
+        return os.getsid(self.tool.pid)
 
     def end(self, number: int) -> int:
         self.process.send_signal(number)
@@ -38,14 +39,29 @@ class Running:
         return self.process.returncode
 
     def ended(self) -> bool:
-        return not psutil.pid_exists(self.tool) or psutil.Process(self.tool).status() == psutil.STATUS_ZOMBIE
+        return over(self.tool)
 
     def kill_all(self) -> None:
-        """As a power cut would: nobody has the time to write anything."""
-        engine = self.engine
-        self.process.kill()
-        os.killpg(engine, signal.SIGKILL)
-        self.process.communicate()
+        power_cut(self.process)
+
+
+def power_cut(process: subprocess.Popen[bytes]) -> None:
+    """git-agent and all below it are gone at once: nobody has the time to write anything."""
+    running = family(process)
+    for one in running:
+        one.kill()
+    process.communicate()
+    wait_until_over(running)
+
+
+def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    parent = psutil.Process(process.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def wait_until_over(running: list[psutil.Process]) -> None:
+    while not all(map(over, running)):
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +161,8 @@ def test_killed_before_the_engine_said_its_session(cli: Cli, engine: str) -> Non
     program.chmod(0o755)
     cli.repo.git("config", f"agent.{engine}.binary", str(program))
     process = cli.start("start", "-e", engine, "x")
-    pid = int(wait_for(ready))
-    process.kill()
-    process.communicate()
-    os.killpg(pid, signal.SIGKILL)
+    wait_for(ready)
+    power_cut(process)
     done = cli.run("resume", "go on")
     record = cli.record()
     assert (done.status, record.status, record.session.value) == (128, "interrupted", None)
@@ -158,6 +172,7 @@ def test_killed_before_the_engine_said_its_session(cli: Cli, engine: str) -> Non
 def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:
     run = Running(cli, "start", "-e", "codex", "x")
     engine = run.engine
+    running = family(run.process)
     run.process.kill()
     run.process.communicate()
     handle = cli.record().handle
@@ -173,7 +188,7 @@ def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:
     assert "status    running" in cli.ok("status").out
     assert cli.run("doctor").out.count("killed") == 0
     subprocess.run(("bash", "-c", hint), check=True)
-    psutil.wait_procs([psutil.Process(engine)] if psutil.pid_exists(engine) else [], timeout=10)
+    wait_until_over(running)
     cli.ok("resume", "go on")
     assert [cli.attempt(number).status for number in (1, 2)] == ["interrupted", "completed"]
 

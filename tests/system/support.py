@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -15,6 +14,7 @@ import psutil
 
 from git_agent_fixtures.engines import Pin
 from git_agent_fixtures.home import Home
+from git_agent_fixtures.recording import processes
 from git_agent_fixtures.server.log import Entry
 from git_agent_fixtures.server.serving import Server
 
@@ -28,6 +28,8 @@ ALLOW: dict[str, tuple[str, ...]] = {
     "codex": ("--sandbox", "workspace-write"),
     "gemini": ("--yolo",),
     "opencode": (),
+    "qwen": ("--yolo",),
+    "copilot": ("--allow-all-tools",),
 }
 
 _PATIENCE = 180  # seconds until a hang is called one; nothing is asserted about time
@@ -167,19 +169,12 @@ def until(look: Callable[[], T], what: str) -> T:
 
 def alive(home: Home) -> list[psutil.Process]:
     """What runs in this home: git-agent, engines and their tools, whose parents and process groups tell nothing."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        with suppress(psutil.Error):  # gone, or another user's
-            if process.environ().get("HOME") == str(home.root) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
+    return processes.alive(str(home.root))
 
 
 def end_all(home: Home) -> None:
-    """End whatever still runs in this home, at once."""
-    for process in alive(home):
-        with suppress(psutil.Error):
-            process.kill()
+    """End whatever still runs in this home, at once, and wait until all of it is over."""
+    processes.end_all(str(home.root))
 
 
 def _to_engine(args: Sequence[str]) -> tuple[str, ...]:

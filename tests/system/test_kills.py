@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from git_agent_fixtures.engines import PINS
+from git_agent_fixtures.recording.processes import over
 from system.stores import sessions
 from system.support import ALLOW, World, alive, end_all, refused, succeeded, until
 
@@ -27,10 +29,11 @@ def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: Worl
     session = world.session()
     process = in_a_tool_call(world, "MK2 SLOWTOOL")
     (engine,) = psutil.Process(process.pid).children()
+    running = alive(world.home)
     process.kill()
     process.wait()
     if str(world.pin) in END_WITH_THEIR_READER:
-        until(lambda: not alive(world.home), "the engine ends")
+        until(lambda: all(map(over, running)), "the engine ends")
     else:
         nothing_starts_beside(world, engine)
     assert world.facts()["state"] == "dead"
@@ -151,7 +154,11 @@ def in_a_tool_call(world: World, message: str) -> subprocess.Popen[str]:
 
 
 def tool_runs(world: World) -> bool:
-    return any("slow-tool-began" in " ".join(found.info["cmdline"] or ()) for found in alive(world.home))
+    for found in alive(world.home):
+        with suppress(psutil.Error):  # gone meanwhile
+            if "slow-tool-began" in " ".join(found.cmdline()):
+                return True
+    return False
 
 
 def in_a_reply(world: World, *words: str) -> subprocess.Popen[str]:
@@ -211,4 +218,3 @@ def nothing_starts_beside(world: World, engine: psutil.Process) -> None:
     assert world.facts()["state"] == "running"
     assert len(world.requests()) == asked
     end_all(world.home)
-    until(lambda: not alive(world.home), "all has ended")
