@@ -1,0 +1,63 @@
+"""What was done about a run, kept in its run directory, so that a watch that is killed goes on where it was.
+
+It is written before each action: what is found there after a crash was done, or was about to be.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Literal, NamedTuple, get_args
+
+from git_agent_runner.policies.model import Trigger
+from git_agent_runner.store import atomic, document
+from git_agent_runner.store.document import COUNT, TEXT, CorruptRecord, Field, Shape, one_of, optional
+from git_agent_runner.store.layout import Layout
+
+FILE = "policy.yaml"
+
+End = Literal["done", "failed", "escalated"]
+
+
+class Kept(NamedTuple):
+    """`attempt` is the one that was in trouble, `times` how often in a row something was done for `trigger`.
+
+    `end` says that nothing more is done until another attempt was made, and `reason` why.
+    """
+
+    attempt: int
+    trigger: Trigger
+    times: int
+    reason: str = ""
+    end: End | None = None
+
+
+_SHAPE = Shape(
+    Kept,
+    (
+        Field("attempt", "attempt", COUNT, required=True),
+        Field("trigger", "trigger", one_of(get_args(Trigger)), required=True),
+        Field("times", "times", COUNT, required=True),
+        Field("reason", "reason", TEXT),
+        Field("end", "end", optional(one_of(get_args(End))), required=True),
+    ),
+)
+
+
+def read(layout: Layout, run_id: str) -> Kept | None:
+    """What was kept of the run; None when there is nothing, or nothing that can be read: then it begins anew."""
+    path = f"{layout.run(run_id)}/{FILE}"
+    try:
+        return document.parse(_SHAPE, document.read_text(path), path, document.ignore)
+    except (FileNotFoundError, CorruptRecord):
+        return None
+
+
+def write(layout: Layout, run_id: str, kept: Kept) -> None:
+    """Raises UserError `write_failed`: then nothing must be done, since nobody would know of it."""
+    atomic.write(f"{layout.run(run_id)}/{FILE}", document.render(_SHAPE, kept).encode())
+
+
+def forget(layout: Layout, run_id: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(f"{layout.run(run_id)}/{FILE}")
