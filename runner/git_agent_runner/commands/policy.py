@@ -40,16 +40,39 @@ class Wish(NamedTuple):
     dry_run: bool = False
     cwd: str | None = None
     session: str | None = None
+    wait: bool = False
+    kill: bool = False
 
 
 def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
-    """Resume the run that was found, or do what the mode says instead. The exit status."""
+    """Resume the run that was found, or do what the mode says instead. The exit status.
+
+    Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on.
+    """
+    if not isinstance(found, Record) or not (wish.wait or wish.kill):
+        return _go(ctx, wish, mode, found)
+    from git_agent_runner.commands import turns
+
+    told = ""
+    run = turns.end_live(ctx, found) if wish.kill else found
+    while True:
+        try:
+            return _go(ctx, wish, mode, run)
+        except UserError as error:
+            if not wish.wait or error.code not in turns.HELD:
+                raise
+            if told != (told := told or error.message):
+                say(f"waiting: {told}")
+        run = turns.wait(ctx, run, wish.session)
+
+
+def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
     record = found if isinstance(found, Record) else None
     try:
         if isinstance(found, UserError):
             raise found
         if not wish.dry_run:
-            record = found = _closed(ctx, found)
+            record = found = closed(ctx, found)
         plan = _resume_plan(ctx, wish, found)
     except UserError as error:
         plan = _otherwise(ctx, wish, mode, record, error)
@@ -130,11 +153,11 @@ def _let_notes_follow(ctx: Context) -> None:
         warn(error.message, error.hints)
 
 
-def _closed(ctx: Context, record: Record) -> Record:
+def closed(ctx: Context, record: Record) -> Record:
     """The run, its last attempt settled as interrupted if a git-agent was killed before it could do so itself."""
     from git_agent_runner.store import attempts
 
-    if attempts.state(ctx.layout, record.handle, record.run_id) != "dead":
+    if attempts.standing(ctx.layout, record.handle, record.run_id) != "dead":
         return record
     from git_agent_runner.settle import close_dead
 
