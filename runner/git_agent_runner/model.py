@@ -49,7 +49,7 @@ class Attempt(NamedTuple):
     """
 
     number: int
-    kind: Literal["start", "resume", "continue", "fresh"]
+    kind: Literal["start", "resume", "continue", "fresh", "adopt"]
     run_id: str
     agent_name: str
     branch: str | None

@@ -39,7 +39,7 @@ SHAPE = Shape(
     (
         Field("schema", "schema", SCHEMA_KIND),
         Field("number", "number", COUNT, required=True),
-        Field("kind", "kind", one_of(("start", "resume", "continue", "fresh")), required=True),
+        Field("kind", "kind", one_of(("start", "resume", "continue", "fresh", "adopt")), required=True),
         Field("runId", "run_id", RUN_ID, required=True),
         Field("agentName", "agent_name", TEXT, required=True),
         Field("session", "session", SESSION, required=True),
