@@ -46,7 +46,7 @@ SYNTHETIC = "<synthetic>"  # the model of an error in the clothes of a message
 _GONE = re.compile(r"No conversation found|.*requires a valid session ID")
 
 
-def _blocks(message: Object) -> list[Object]:
+def blocks(message: Object) -> list[Object]:
     content = message.get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
@@ -55,7 +55,7 @@ def tool_result(content: str, is_error: object) -> Event:
     return made(("tool_result", content, "", FAILED if is_error else NO_DATA))
 
 
-def _block(block: Object) -> Event | None:
+def of_block(block: Object) -> Event | None:
     kind = text(block, "type")
     if kind == "text":
         return Event("message", text(block, "text"))
@@ -73,9 +73,9 @@ def _assistant(obj: Object) -> Events:
         return NOTHING  # a sub-agent's words are its own; its answer comes as the tool's result
     message = table(obj, "message")
     if message.get("model") == SYNTHETIC:
-        words = "\n".join(text(block, "text") for block in _blocks(message))
+        words = "\n".join(text(block, "text") for block in blocks(message))
         return (failure(words, by_code(obj.get("api_error_status")), fatal=False),)
-    return [event for block in _blocks(message) if (event := _block(block))]
+    return [event for block in blocks(message) if (event := of_block(block))]
 
 
 def _user(obj: Object) -> Events:
@@ -83,7 +83,7 @@ def _user(obj: Object) -> Events:
         return NOTHING
     return [
         tool_result(spoken(block.get("content")), block.get("is_error"))
-        for block in _blocks(table(obj, "message"))
+        for block in blocks(table(obj, "message"))
         if block.get("type") == "tool_result"
     ]
 
@@ -112,10 +112,12 @@ def _result_status(obj: Object, words: str) -> Status:
 def _result(obj: Object) -> Events:
     words = text(obj, "result") or _errors(obj)
     usage = numbers(table(obj, "usage"), _USAGE) | numbers(obj, {"cost_usd": "total_cost_usd"})
-    models = table(obj, "modelUsage")
-    if len(models) == 1:  # `--output-format json` names the model nowhere else
-        usage["model"] = next(iter(models))
     status = _result_status(obj, words)
+    models = table(obj, "modelUsage")
+    # `--output-format json` names the model nowhere else. Of a run that failed it may be the small one that writes
+    # titles (claude/1.0.128/rate-limit).
+    if status == "completed" and len(models) == 1:
+        usage["model"] = next(iter(models))
     if status == "interrupted":
         words = ""  # only a diagnostic
     elif status != "completed" and not words:
@@ -124,7 +126,7 @@ def _result(obj: Object) -> Events:
 
 
 def _retry(obj: Object) -> Events:
-    words = f"{text(obj, 'error') or 'error'} {obj.get('error_status') or ''}".rstrip()
+    words = f"retrying: {text(obj, 'error') or 'error'} {obj.get('error_status') or ''}".rstrip()
     return (failure(words, by_code(obj.get("error_status")), fatal=False),)
 
 
@@ -220,4 +222,7 @@ PROFILE = Profile(
     pretty=True,
     closing=lambda obj: obj.get("type") == "result",
     quick=_quick,
+    # A result for each turn that a task in the background begins; the cost is the process's (claude/2.1.332/subagent).
+    usage_adds=True,
+    usage_totals=frozenset({"cost_usd"}),
 )

@@ -47,10 +47,23 @@ def tool_result(status: object, output: str) -> Events:
     return (made(("tool_result", output, "", FAILED if status == "error" else NO_DATA)),)
 
 
-def _message(obj: Object) -> Events:
-    if obj.get("role") != "assistant":
+# gemini/0.20.2/start-stream-json prints it as if the model had said it.
+_NOTICE = (
+    "The --prompt (-p) flag has been deprecated and will be removed in a future version."
+    " Please use a positional argument for your prompt. See gemini --help for more information.\n"
+)
+
+
+def message(role: object, content: str, delta: object) -> Events:
+    if role != "assistant":
         return NOTHING  # the prompt, echoed
-    return (Event("message", text(obj, "content"), data=DELTA if obj.get("delta") is True else NO_DATA),)
+    if content == _NOTICE:
+        return (failure(content.rstrip(), fatal=False),)
+    return (made(("message", content, "", DELTA if delta is True else NO_DATA)),)
+
+
+def _message(obj: Object) -> Events:
+    return message(obj.get("role"), text(obj, "content"), obj.get("delta"))
 
 
 def _tool_use(obj: Object) -> Events:
@@ -66,22 +79,22 @@ def _error(obj: Object) -> Events:
 
 
 def _busiest(models: Object, tokens: str, total: str) -> str:
-    """The model that did the work: "auto" asks a small one first, which answer only routes."""
+    """The model that did the work: "auto" asks a small one first, whose answer only routes."""
 
     def count(name: str) -> float:
         stats = table(models, name)
         found: float = numbers(table(stats, tokens) if tokens else stats, {"n": total}).get("n", 0)
         return found
 
-    return max(models, key=count, default="")
+    return max(reversed(models), key=count, default="")
 
 
 def _result(obj: Object) -> Events:
     stats, error = table(obj, "stats"), table(obj, "error")
     usage = numbers(stats, {"input_tokens": "input_tokens", "output_tokens": "output_tokens"})
-    if model := _busiest(table(stats, "models"), "", "total_tokens"):
-        usage["model"] = model
-    if obj.get("status") == "success":
+    if obj.get("status") == "success":  # else the one that routes may be all that answered
+        if model := _busiest(table(stats, "models"), "", "total_tokens"):
+            usage["model"] = model
         return (Event("usage", data=usage), end("completed"))
     message = text(error, "message")
     return (Event("usage", data=usage), end(classify(message), message))
@@ -123,8 +136,9 @@ def _document(obj: Object) -> Events | None:
     }
     if model := _busiest(models, "tokens", "total"):
         usage["model"] = model
+    said = text(obj, "response")
     return (
-        Event("message", text(obj, "response")),
+        *((Event("message", said),) if said else ()),
         Event("usage", data=usage),
         end(_document_status(obj, models)),
     )
@@ -165,6 +179,8 @@ PROFILE = Profile(
         # gemini/0.61.0/resume-unknown-id-json, exit 42
         ErrorRule(re.compile(r"Error resuming session: "), "session_missing"),
         ErrorRule(re.compile(r"Gemini CLI is not running in a trusted directory"), "untrusted"),
+        # 0.36 and 0.41 begin a new one then (gemini/0.41.2/resume-worktree).
+        ErrorRule(re.compile(r"No previous sessions found for this project"), "session_missing", fatal=False),
         ErrorRule(re.compile(r"Attempt \d+ failed with status \d+\. Retrying"), None, fatal=False),
         ErrorRule(re.compile(r"Error when talking to Gemini API|Please set an Auth method|Error: The --"), None),
         ErrorRule(

@@ -113,6 +113,8 @@ class Profile(NamedTuple):
     pretty: bool = False
     # Usage events are per step, to be added up; else the last one counts.
     usage_adds: bool = False
+    # What is told in total where the rest adds up.
+    usage_totals: frozenset[str] = frozenset()
     # An object that, as the first of its source, is the whole output: text after it makes it a quotation.
     closing: Callable[[Object], bool] = lambda _: False
     # The answer in the lines of a text-mode output.
@@ -223,7 +225,7 @@ _WORDS: tuple[tuple[re.Pattern[str], Status], ...] = (
         re.compile(
             r"(?i)ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|unable to connect"
             r"|failed to connect|stream disconnected|error sending request|connection error|fetch failed"
-            r"|socket hang up|socket connection was closed|API Error: terminated|network error"
+            r"|socket hang up|socket connection was closed|(?:API |Type)Error: terminated|network error"
         ),
         "network",
     ),

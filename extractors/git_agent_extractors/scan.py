@@ -49,6 +49,7 @@ class Scan:
         self._prose = Prose()
         self._held: list[Event] | None = None
         self._text_errors: deque[Event] = deque(maxlen=_ERRORS)
+        self._error_told: Event | None = None
         self._value: str | None = None
         self._first = True
         self._number = 0
@@ -302,5 +303,6 @@ class Scan:
     def _error(self, text: str, out: list[Event]) -> None:
         believed = self._source == "stderr" and not self._mode.text
         event = printed_error(self._profile.errors, text, believed=believed)
-        if event is not None:
+        if event is not None and event != self._error_told:  # gemini 0.20.2 repeats a refusal for ever
+            self._error_told = event
             (self._text_errors if self._source == "stdout" else out).append(event)

@@ -75,7 +75,7 @@ class Summary:
         if model := data.get("model"):
             self._model = model
         if kind == "end":
-            self._end = event
+            self._end = self._ended(event)
         elif kind == "usage":
             self._count(data)
         elif kind == "unknown":
@@ -86,10 +86,18 @@ class Summary:
             if not data.get("unsure"):
                 self._end = None
 
+    def _ended(self, event: Event) -> Event:
+        """copilot says that all went well after it was interrupted, too."""
+        before = self._end
+        if before and (before.data["status"], event.data["status"]) == ("interrupted", "completed"):
+            return before
+        return event
+
     def _count(self, data: Mapping[str, Any]) -> None:
         for name, value in data.items():
             if isinstance(value, (int, float)):
-                base = self._usage.get(name, 0) if self._profile.usage_adds else 0
+                adds = self._profile.usage_adds and name not in self._profile.usage_totals
+                base = self._usage.get(name, 0) if adds else 0
                 self._usage[name] = base + value
 
     def transcript(self, scans: Mapping[Source, Scan], exit_status: int | None) -> Transcript:
@@ -132,11 +140,13 @@ class Summary:
         return failed is not None and (exit_status != 0 or not failed.data.get("unsure"))
 
     def _failed(self, exit_status: int | None) -> tuple[Status, str | None]:
-        event = self._end if self._end is not None and self._end.data["status"] != "completed" else self._failure
-        status: Status = event.data["status"] if event else "failed"
+        """What it says first, and the first status that tells more than `failed` (gemini/0.47.0/hang-up)."""
+        ended = self._end if self._end is not None and self._end.data["status"] != "completed" else None
+        told = [event for event in (ended, self._failure) if event is not None]
+        status: Status = next((s for event in told if (s := event.data["status"]) != "failed"), "failed")
         if status == "failed" and exit_status is not None:
             status = self._profile.exits.get(exit_status, status)
-        return status, (event.text or None) if event else None
+        return status, (told[0].text or None) if told else None
 
     def _silent(self, scans: Mapping[Source, Scan], known: bool, exit_status: int | None) -> tuple[Status, str | None]:
         """No end and no error: a reply that was cut off, an answer in text mode, or nothing."""

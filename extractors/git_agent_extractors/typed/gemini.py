@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from git_agent_extractors import gemini
-from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object, made
+from git_agent_extractors.profile import Events, Object
 from git_agent_extractors.typed import quick
 
 
@@ -21,9 +21,7 @@ class _Message(_Line, tag="message"):
     delta: Any = None
 
     def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
-        if self.role != "assistant":
-            return NOTHING
-        return (made(("message", self.content, "", DELTA if self.delta is True else NO_DATA)),)
+        return gemini.message(self.role, self.content, self.delta)
 
 
 class _ToolUse(_Line, tag="tool_use"):
