@@ -151,6 +151,7 @@ PROFILE = Profile(
     hint=_HINT,
     banner=b"OpenAI Codex v",
     answer=answer,
+    usage_adds=True,  # a process is one turn, which 0.29 counts request by request (codex/0.29.0/tools)
     quick=_quick,
     tells_failures=True,  # from 0.117 on SIGINT in a turn is exit 1 and no more (codex/0.171.0/kill-sigint)
 )

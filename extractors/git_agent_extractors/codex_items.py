@@ -15,6 +15,7 @@ from git_agent_extractors.profile import (
     failure,
     gist,
     made,
+    spoken,
     table,
     text,
 )
@@ -64,7 +65,8 @@ def mcp(server: str, tool: str, arguments: object) -> Events:
 
 
 def mcp_done(server: str, tool: str, told: object, error: object) -> Events:
-    return (Event("tool_result", gist(error or told), f"{server}.{tool}", FAILED if error else NO_DATA),)
+    words = gist(error or spoken(told.get("content") if isinstance(told, dict) else None) or told)
+    return (Event("tool_result", words, f"{server}.{tool}", FAILED if error else NO_DATA),)
 
 
 def _command(item: Object) -> Events:

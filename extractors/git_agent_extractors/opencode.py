@@ -48,6 +48,11 @@ def tool_use(name: str, words: str, output: str, failed: bool) -> Events:
     )
 
 
+def command_failed(exit_status: object) -> bool:
+    """A command that exits above 0 is a "completed" tool all the same (opencode/1.18.33/tools)."""
+    return isinstance(exit_status, int) and exit_status != 0
+
+
 def step_finish(reason: str, tokens: Object, part: Object) -> Events:
     """`part` holds the cost."""
     usage = numbers(tokens, {"input_tokens": "input", "output_tokens": "output"})
@@ -60,10 +65,10 @@ def step_finish(reason: str, tokens: Object, part: Object) -> Events:
 def _tool_use(obj: Object) -> Events:
     part = table(obj, "part")
     state = table(part, "state")
-    failed = state.get("status") == "error"
-    return tool_use(
-        text(part, "tool"), gist(table(state, "input")), text(state, "error" if failed else "output"), failed
-    )
+    broken = state.get("status") == "error"
+    output = text(state, "error" if broken else "output")
+    failed = broken or command_failed(table(state, "metadata").get("exit"))
+    return tool_use(text(part, "tool"), gist(table(state, "input")), output, failed)
 
 
 def _step_finish(obj: Object) -> Events:
@@ -126,6 +131,8 @@ PROFILE = Profile(
             ),
             "session_missing",
         ),
+        # The only words of a ZodError, below its first line (opencode/1.1.34/resume-malformed)
+        ErrorRule(re.compile(r" {4}\"message\": \"(Invalid string: must start with .*)\"\Z")),
         ErrorRule(re.compile(r"(?:Error|error|NotFoundError|ProviderModelNotFoundError|ZodError): "), None),
     ),
     exits={},

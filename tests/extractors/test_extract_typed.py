@@ -93,6 +93,10 @@ LINES: dict[str, list[dict[str, Any]]] = {
         {"type": "reasoning", "sessionID": SES, "part": {"text": "hm"}},
         {"type": "tool_use", "part": {"tool": "bash", "state": {"input": {"command": "ls"}, "output": "a"}}},
         {"type": "tool_use", "part": {"tool": "bash", "state": {"status": "error", "error": "no", "output": ""}}},
+        {
+            "type": "tool_use",
+            "part": {"tool": "bash", "state": {"output": "a", "metadata": {"output": "a", "exit": 2}}},
+        },
         {"type": "step_finish", "part": {"reason": "tool-calls", "tokens": {"input": 1, "output": 2}, "cost": 0.5}},
         {"type": "step_finish", "part": {"reason": "stop", "tokens": {"input": 1}}},
     ],

@@ -15,11 +15,16 @@ class _Words(msgspec.Struct, gc=False):
     text: str = ""
 
 
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    exit: Any = None
+
+
 class _State(msgspec.Struct, gc=False):
     status: str = ""
     input: Object = {}
     output: str = ""
     error: str = ""
+    metadata: _Metadata = _Metadata()
 
 
 class _Tool(msgspec.Struct, gc=False):
@@ -65,8 +70,9 @@ class _ToolUse(_Line, tag="tool_use"):
 
     def told(self) -> Events:
         state = self.part.state
-        failed = state.status == "error"
-        return opencode.tool_use(self.part.tool, gist(state.input), state.error if failed else state.output, failed)
+        broken = state.status == "error"
+        failed = broken or opencode.command_failed(state.metadata.exit)
+        return opencode.tool_use(self.part.tool, gist(state.input), state.error if broken else state.output, failed)
 
 
 class _StepFinish(_Line, tag="step_finish"):
