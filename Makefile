@@ -47,7 +47,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
 fuzz: $(READY)
-	for engine in claude codex gemini iflow opencode; do \
+	for engine in claude codex copilot gemini iflow opencode qwen; do \
 	  mkdir -p .cache/fuzz/$$engine && \
 	  PYTHONPATH=extractors $(BIN)/python fuzz/profiles.py $$engine .cache/fuzz/$$engine \
 	    -max_total_time=$(SECONDS) -artifact_prefix=.cache/fuzz/ || exit 1; \

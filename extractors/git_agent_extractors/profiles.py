@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from git_agent_extractors import claude, codex, gemini, iflow, opencode
+from git_agent_extractors import claude, codex, copilot, gemini, iflow, opencode, qwen
 from git_agent_extractors.profile import Profile
 
 PROFILES: dict[str, Profile] = {
@@ -11,6 +11,8 @@ PROFILES: dict[str, Profile] = {
     "gemini": gemini.PROFILE,
     "opencode": opencode.PROFILE,
     "iflow": iflow.PROFILE,
+    "qwen": qwen.PROFILE,
+    "copilot": copilot.PROFILE,
 }
 
 

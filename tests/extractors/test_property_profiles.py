@@ -21,6 +21,7 @@ DECOY = "11111111-1111-4111-8111-111111111111"
 OPENINGS = {
     "claude": ('{"type":"system","subtype":"init","session_id":"%s"}\n', GOOD, DECOY),
     "codex": ('{"type":"thread.started","thread_id":"%s"}\n', GOOD, DECOY),
+    "copilot": ('{"type":"result","sessionId":"%s","exitCode":0}\n', GOOD, DECOY),
     "gemini": ('{"type":"init","session_id":"%s"}\n', GOOD, DECOY),
     "iflow": ('<Execution Info> {"session-id":"%s"}\n', f"session-{GOOD}", f"session-{DECOY}"),
     "opencode": (
@@ -28,6 +29,7 @@ OPENINGS = {
         "ses_154ab1ebdfferuLfjWKE1REEOy",
         "ses_0childchildchild0000000000",
     ),
+    "qwen": ('{"type":"system","subtype":"init","session_id":"%s"}\n', GOOD, DECOY),
 }
 EACH = pytest.mark.parametrize("engine", sorted(PROFILES))
 PROPERTY = settings(deadline=None, derandomize=True, database=None, max_examples=100)
