@@ -28,8 +28,9 @@ HELP = {
 _DISPATCHERS = frozenset({"mise", "rtx", "asdf", "volta-shim", "proto-shim"})
 _DISPATCH = re.compile(rb"\A#!.*\b(asdf|mise|rtx|nodenv|volta)\b", re.DOTALL)
 
-# "0.61.0", "codex-cli 0.171.0", "2.1.332 (Claude Code)"; not "Now using node v20.20.2 (npm v10.8.2)".
-_VERSION_LINE = re.compile(r"\s*(?:[\w@/.-]+ )?v?\d+(?:\.\d+)+\S*(?: \(.*\))?\s*")
+# "0.61.0", "codex-cli 0.171.0", "2.1.332 (Claude Code)", "GitHub Copilot CLI 1.0.102."; not "Now using node v20.20.2
+# (npm v10.8.2)".
+_VERSION_LINE = re.compile(r"\s*(?:[\w@/.-]+ |GitHub Copilot CLI )?v?\d+(?:\.\d+)+\S*(?: \(.*\))?\s*")
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 

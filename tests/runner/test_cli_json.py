@@ -60,7 +60,7 @@ def test_list(cli: Cli) -> None:
 def test_engines(cli: Cli) -> None:
     found = cli.ok("engines", "--json").json
     assert printed(found) == documented("engines")
-    assert [row["resume"] for row in found["engines"]] == ["yes"] * 5
+    assert [row["resume"] for row in found["engines"]] == ["yes"] * 7
 
 
 def test_doctor(cli: Cli) -> None:

@@ -55,7 +55,7 @@ def test_by_option(cli: Cli, words: list[str], text: str) -> None:
     assert reached(cli) == text
 
 
-@pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode"])
+@pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode", "qwen", "copilot"])
 def test_large_and_by_stdin(cli: Cli, engine: str) -> None:
     """200 kB would not fit into one argument."""
     text = "é- \n" * 50_000

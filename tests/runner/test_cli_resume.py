@@ -12,7 +12,7 @@ import pytest
 from support.cli import PROGRAM, Cli
 from support.gitrepo import GitRepo, make
 
-ENGINES = ["codex", "claude", "gemini", "opencode", "iflow"]
+ENGINES = ["codex", "claude", "gemini", "opencode", "iflow", "qwen", "copilot"]
 
 
 def asked(cli: Cli) -> str:

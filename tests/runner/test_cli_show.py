@@ -103,6 +103,8 @@ def test_engines(cli: Cli) -> None:
         ["gemini", "-", "-", "verified"],
         ["opencode", "1.18.33", "yes", "verified"],
         ["iflow", "0.5.19", "yes", "not verified"],
+        ["qwen", "0.24.4", "yes", "verified"],
+        ["copilot", "1.0.102", "yes", "verified"],
     ]
     assert rows[3][4] == f"{cli.home}/gemini --version failed with 3"
 

@@ -63,7 +63,7 @@ def person(cli: Cli) -> Iterator[Person]:
     os.close(someone.terminal)
 
 
-@pytest.mark.parametrize("engine", ["codex", "claude", "opencode"])
+@pytest.mark.parametrize("engine", ["codex", "claude", "opencode", "qwen", "copilot"])
 def test_a_session_is_opened_recorded_and_left(person: Person, engine: str) -> None:
     cli = person.cli
     process = person.start("start", "-i", "-e", engine)

@@ -150,7 +150,7 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["extract", "emacs", "f"],
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow"),
+            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="engine of extract",
         ),
         pytest.param(
@@ -212,20 +212,20 @@ def test_usage(here: Cli, words: list[str], want: list[str], capfd: pytest.Captu
             told(
                 "no engine: give one with -e, or set agent.engine",
                 "git config --global agent.engine claude",
-                "engines are: codex, claude, gemini, opencode, iflow",
+                "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot",
             ),
             id="engine unset",
         ),
         pytest.param(
             ["start", "-e", "emacs", "x"],
             {},
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow"),
+            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="unknown engine",
         ),
         pytest.param(
             ["start", "x"],
             {"agent.engine": "emacs"},
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow"),
+            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="unknown engine in the configuration",
         ),
         pytest.param(

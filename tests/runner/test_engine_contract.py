@@ -16,6 +16,8 @@ SESSIONS = {
     "gemini": UUID,
     "opencode": "ses_1f2e3d4c5b6aABCDEFGHijklmn",
     "iflow": f"session-{UUID}",
+    "qwen": UUID,
+    "copilot": UUID,
 }
 NEWEST: dict[str, Version] = {
     "codex": (0, 171, 0),
@@ -23,6 +25,8 @@ NEWEST: dict[str, Version] = {
     "gemini": (0, 61, 0),
     "opencode": (1, 18, 33),
     "iflow": (0, 5, 19),
+    "qwen": (0, 24, 4),
+    "copilot": (1, 0, 102),
 }
 every_engine = pytest.mark.parametrize("name", MODULES)
 

@@ -21,6 +21,8 @@ NEWEST: dict[str, Version] = {
     "gemini": (0, 61, 0),
     "opencode": (1, 18, 33),
     "iflow": (0, 5, 19),
+    "qwen": (0, 24, 4),
+    "copilot": (1, 0, 102),
 }
 # anomalyco/opencode#20799: a UUID is no session id of opencode.
 UUID = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
@@ -65,7 +67,7 @@ def test_a22_iflow_names_its_session_and_message_and_has_no_stdin() -> None:
 def test_a32_a_message_reaches_the_engine_as_text(engine: str, message: str) -> None:
     """On stdin, as `--prompt=<message>`, or after `--`; what a version would swallow is refused by name."""
     known = load(engine)
-    if (engine, message) == ("claude", "/clear"):
+    if message == "/clear" and engine in ("claude", "qwen"):
         with pytest.raises(UserError, match="command of its own"):
             known.check_message(NEWEST[engine], message)
         return
@@ -75,7 +77,7 @@ def test_a32_a_message_reaches_the_engine_as_text(engine: str, message: str) -> 
     if made.stdin is not None:
         assert made.stdin == message.encode()
         assert message == "-" or words == []
-    elif message.startswith("-"):
+    elif message.startswith("-") or engine == "qwen":
         assert f"--prompt={message}" in made.argv
     else:
         assert made.argv[made.argv.index("-p") + 1] == message

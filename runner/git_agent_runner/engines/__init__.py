@@ -20,6 +20,8 @@ MODULES = {
     "gemini": "git_agent_runner.engines.gemini",
     "opencode": "git_agent_runner.engines.opencode",
     "iflow": "git_agent_runner.engines.iflow",
+    "qwen": "git_agent_runner.engines.qwen",
+    "copilot": "git_agent_runner.engines.copilot",
 }
 
 

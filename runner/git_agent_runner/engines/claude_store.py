@@ -7,7 +7,7 @@ elsewhere. `CLAUDE_CONFIG_DIR` stands for `~/.claude`. Files are only read, and 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
@@ -24,16 +24,9 @@ _LONGEST = (
 )
 
 
-class _Talk(NamedTuple):
-    """A session that holds at least one turn. `created` is in seconds since the epoch."""
-
-    cwd: str | None
-    created: float | None
-
-
 def locate(query: StoreQuery) -> Located:
     """An empty file, or one without a turn in it, is no session (x10b, x10d, 16-kill-*-resume)."""
-    projects, slug = _projects(query), _slug(query.cwd)
+    projects, slug = _projects(query), files.dashes(query.cwd)  # 21a-cwd-odd, 21b-cwd-symlink
     emptied = None
     try:
         # The directory's own folder first.
@@ -41,7 +34,7 @@ def locate(query: StoreQuery) -> Located:
             path = f"{projects}/{folder}/{query.session}.jsonl"
             if not os.path.isfile(path):
                 continue
-            talk = _talk(path)
+            talk = files.talk(path)
             if talk:
                 return _reachable(query.version, path, talk, own=_is_own(folder, slug))
             emptied = path
@@ -54,20 +47,13 @@ def locate(query: StoreQuery) -> Located:
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """By the first time in each file; agent-*.jsonl, empty files and lone summaries (1.0.128, 2.0.42) do not count."""
-    since = files.floor(query.since)
-    made = []
     try:
-        for path in _sessions(_projects(query), _slug(query.cwd)):
-            talk = _talk_since(path, since)
-            # Different directories can share one folder: `/a b` and `/a-b`.
-            if talk and files.same(talk.cwd, query.cwd) and talk.created is not None and talk.created >= since:
-                made.append((talk.created, _stem(path)))
+        return files.talks_since(_sessions(_projects(query), files.dashes(query.cwd)), query.cwd, query.since)
     except OSError:
         return ()
-    return tuple(session for _, session in sorted(made))
 
 
-def _reachable(version: Version, path: str, talk: _Talk, *, own: bool) -> Located:
+def _reachable(version: Version, path: str, talk: files.Talk, *, own: bool) -> Located:
     if own or version >= REPOSITORY:
         return Located("present", path, talk.cwd)
     owner = talk.cwd or os.path.basename(os.path.dirname(path))
@@ -92,28 +78,3 @@ def _stem(path: str) -> str:
 
 def _is_own(folder: str, slug: str) -> bool:
     return folder == slug or (len(slug) > _LONGEST and folder.startswith(f"{slug[:_LONGEST]}-"))
-
-
-def _slug(cwd: str) -> str:
-    """Every UTF-16 unit of the real path that is no ASCII letter or digit is a dash (21a-cwd-odd, 21b-cwd-symlink)."""
-    real = os.path.realpath(cwd)
-    return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
-
-
-def _talk(path: str) -> _Talk | None:
-    """Read to the first turn. A file whose first turn lies beyond the head that is read counts as one, too."""
-    created = None
-    for record in files.records(path):
-        created = created or files.moment(record.get("timestamp"))
-        if record.get("type") in ("user", "assistant"):
-            cwd = record.get("cwd")
-            return _Talk(cwd if isinstance(cwd, str) else None, created)
-    return _Talk(None, created) if os.stat(path).st_size > files.HEAD else None
-
-
-def _talk_since(path: str, since: float) -> _Talk | None:
-    """What was made since was written since: only those files are opened. One that cannot be read hides no other."""
-    try:
-        return _talk(path) if os.stat(path).st_mtime >= since else None
-    except OSError:
-        return None

@@ -6,10 +6,10 @@ import json
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Name = str | os.PathLike[str]
 
@@ -32,6 +32,50 @@ def records(path: Name, limit: int = HEAD) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(record, dict):
                 yield record
+
+
+class Talk(NamedTuple):
+    """A session that holds at least one turn. `created` is in seconds since the epoch."""
+
+    cwd: str | None
+    created: float | None
+
+
+def talk(path: Name) -> Talk | None:
+    """Read a file of `user` and `assistant` records to the first of them, for its directory and the first time.
+
+    A file whose first turn lies beyond the head that is read counts as holding one, too.
+    """
+    created = None
+    for record in records(path):
+        created = created or moment(record.get("timestamp"))
+        if record.get("type") in ("user", "assistant"):
+            cwd = record.get("cwd")
+            return Talk(cwd if isinstance(cwd, str) else None, created)
+    return Talk(None, created) if os.stat(path).st_size > HEAD else None
+
+
+def talks_since(paths: Iterable[str], cwd: str, since: float) -> tuple[str, ...]:
+    """The stems of those files whose talk began in that directory at or after `since`, oldest first.
+
+    What was made since was written since: only those files are opened. One that cannot be read hides no other.
+    """
+    made = []
+    for path in paths:
+        try:
+            found = talk(path) if os.stat(path).st_mtime >= floor(since) else None
+        except OSError:
+            continue
+        # Different directories can share one folder: `/a b` and `/a-b`.
+        if found and same(found.cwd, cwd) and found.created is not None and found.created >= floor(since):
+            made.append((found.created, os.path.basename(path).removesuffix(".jsonl")))
+    return tuple(session for _, session in sorted(made))
+
+
+def dashes(path: str) -> str:
+    """The real path, every UTF-16 unit of it that is no ASCII letter or digit a dash: what engines name folders by."""
+    real = os.path.realpath(path)
+    return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
 
 
 def names(folder: Name) -> list[str]:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A stand-in for an engine, named by the link it is called through: codex, claude, gemini, opencode, iflow.
+"""A stand-in for an engine, named by the link it is called through: codex, claude, gemini, opencode, iflow,
+qwen, copilot.
 
 It appends one JSON line to $FAKE_LOG (engine, argv, cwd, stdin, stdin_kind, env), prints a short transcript as the
 newest recorded version of that engine does, keeps the session in the engine's own store (stores.py), and exits with
@@ -33,6 +34,8 @@ VERSIONS = {
     "gemini": "{}",
     "opencode": "{}",
     "iflow": "{}",
+    "qwen": "{}",
+    "copilot": "GitHub Copilot CLI {}.",
 }
 NEWEST = {
     "codex": "0.171.0",
@@ -40,6 +43,8 @@ NEWEST = {
     "gemini": "0.61.0",
     "opencode": "1.18.33",
     "iflow": "0.5.19",
+    "qwen": "0.24.4",
+    "copilot": "1.0.102",
 }
 IDS = {
     "codex": "01a21f23-5ab8-7ef1-9437-807dbdda8fbf",
@@ -47,6 +52,8 @@ IDS = {
     "gemini": "caf7a365-1113-40be-9292-60c7f4874ac7",
     "opencode": "ses_de0d732d2ffeZz8jXsLhQ5769v",
     "iflow": "session-c0ffee00-dddd-4aaa-9bbb-0123456789ab",
+    "qwen": "46f1320d-7d5a-43e6-ad12-472c559b373e",
+    "copilot": "f2dfd341-2c5a-4931-8d0e-4850aae6a0af",
 }
 # The word or flag before the session that is asked for.
 SELECTORS = {
@@ -55,22 +62,31 @@ SELECTORS = {
     "gemini": r"--resume|-r|--session-id",
     "opencode": r"--session|-s",
     "iflow": r"--resume|-r",
+    "qwen": r"--resume|-r|--session-id",
+    "copilot": r"--resume|-r|--session-id",
 }
 SESSION = re.compile(r"(session-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_\w{26}")
 # What each prints on stderr, and its exit status, for a session that it does not have: codex/0.171.0/
 # 07a-resume-unknown-json, claude/2.1.332/07-resume-unknown-stream, gemini/0.61.0/resume-unknown-id-json,
-# opencode/1.18.33/resume-unknown-json.
+# opencode/1.18.33/resume-unknown-json, qwen/0.24.4/resume-other-cwd, copilot/1.0.102/resume-unknown-json.
 UNKNOWN = {
     "codex": ("Error: thread/resume: thread/resume failed: no rollout found for thread id {} (code -32600)", 1),
     "claude": ("No conversation found with session ID: {}", 1),
     "gemini": ('Error resuming session: Invalid session identifier "{}".', 42),
     "opencode": ("\x1b[91m\x1b[1mError: \x1b[0mSession not found", 1),
+    "qwen": (
+        "No saved session found with ID {}. Run `qwen --resume` without an ID to choose from existing sessions.",
+        1,
+    ),
+    "copilot": ("Error: No session, task, or name matched '{}'.", 1),
 }
 
 GOODBYE = {
     "codex": "To continue this session, run:\n  \x1b[36mcodex resume {}\x1b[39m",
     "claude": "\x1b[2mResume this session with:\x1b[22m\n\x1b[2mclaude --resume {}\x1b[22m\n\x1b[2m\x1b[22m",
     "opencode": "  \x1b[90mContinue  \x1b[0m\x1b[1mopencode -s {}\x1b[0m",
+    "qwen": "To continue this session, run\nqwen --resume {}",
+    "copilot": "  ╰─╯╰─╯   Duration   5s\n  █ ▘▝ █   Tokens     ↑ 10 • ↓ 5\n   ▔▔▔▔    Resume     copilot --resume={}",
 }
 
 
@@ -264,7 +280,37 @@ def iflow(session: str) -> list[dict[str, object]]:
     return [{"session-id": session, "conversation-id": "c0ffee00-eeee-4aaa-9bbb-0123456789ab"}]
 
 
-EVENTS = {"codex": codex, "claude": claude, "gemini": gemini, "opencode": opencode, "iflow": iflow}
+def qwen(session: str) -> list[dict[str, object]]:
+    """As qwen/0.24.4/start-streamjson."""
+    named: dict[str, object] = {"uuid": session, "session_id": session}
+    content = [{"type": "text", "text": "ok"}]
+    usage = {"input_tokens": 11, "output_tokens": 7, "cache_read_input_tokens": 0, "total_tokens": 18}
+    message = {"type": "message", "role": "assistant", "model": "mock-1", "content": content, "usage": usage}
+    return [
+        {"type": "system", "subtype": "init", **named, "cwd": os.getcwd(), "model": "mock-1"},
+        {"type": "assistant", **named, "parent_tool_use_id": None, "message": message},
+        {"type": "result", "subtype": "success", **named, "is_error": False, "result": "ok", "usage": usage},
+    ]
+
+
+def copilot(session: str) -> list[dict[str, object]]:
+    """As copilot/1.0.102/start-json: the session stands in the last line only."""
+    return [
+        {"type": "assistant.turn_start", "data": {"turnId": "0"}},
+        {"type": "assistant.message", "data": {"model": "mock-1", "content": "ok", "toolRequests": [], "turnId": "0"}},
+        {"type": "result", "sessionId": session, "exitCode": 0, "usage": {"premiumRequests": 0}},
+    ]
+
+
+EVENTS = {
+    "codex": codex,
+    "claude": claude,
+    "gemini": gemini,
+    "opencode": opencode,
+    "iflow": iflow,
+    "qwen": qwen,
+    "copilot": copilot,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

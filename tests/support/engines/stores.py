@@ -1,6 +1,7 @@
 """The session stores that the stand-ins leave behind: as little as each real engine's own store needs to be found in.
 
-The forms are those of codex 0.171.0, claude 2.1.332, gemini 0.61.0, opencode 1.18.33 and, as documented, iflow 0.5.19.
+The forms are those of codex 0.171.0, claude 2.1.332, gemini 0.61.0, opencode 1.18.33, qwen 0.24.4, copilot 1.0.102
+and, as documented, iflow 0.5.19.
 """
 
 from __future__ import annotations
@@ -86,4 +87,26 @@ def _iflow(session: str, message: str) -> None:
     _append(path, {"type": "user", "cwd": os.getcwd(), "timestamp": _now(), "message": message})
 
 
-STORES = {"codex": _codex, "claude": _claude, "gemini": _gemini, "opencode": _opencode, "iflow": _iflow}
+def _qwen(session: str, message: str) -> None:
+    slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in os.getcwd())
+    path = Path(os.environ.get("QWEN_HOME") or Path.home() / ".qwen", "projects", slug, "chats", f"{session}.jsonl")
+    content = {"role": "user", "parts": [{"text": message}]}
+    _append(path, {"type": "user", "sessionId": session, "timestamp": _now(), "cwd": os.getcwd(), "message": content})
+
+
+def _copilot(session: str, message: str) -> None:
+    path = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot", "session-state", session, "events.jsonl")
+    start = {"sessionId": session, "startTime": _now(), "context": {"cwd": os.getcwd()}}
+    turn = {"type": "user.message", "data": {"content": message}}
+    _append(path, *([] if path.exists() else [{"type": "session.start", "data": start}]), turn)
+
+
+STORES = {
+    "codex": _codex,
+    "claude": _claude,
+    "gemini": _gemini,
+    "opencode": _opencode,
+    "iflow": _iflow,
+    "qwen": _qwen,
+    "copilot": _copilot,
+}

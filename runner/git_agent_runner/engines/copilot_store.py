@@ -1,0 +1,72 @@
+"""GitHub Copilot CLI's sessions: `~/.copilot/session-state/<id>/events.jsonl`, found from any directory.
+
+`COPILOT_HOME` stands for `~/.copilot`. Files are only read, and the engine is never started.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Located, StoreQuery
+
+
+class _Begun(NamedTuple):
+    """How a session began; `created` is in seconds since the epoch. `talk`: is there a turn to go on from?"""
+
+    cwd: object
+    created: float | None
+    talk: bool
+
+
+def locate(query: StoreQuery) -> Located:
+    """Where the session is now is not told: `-C` moves it, and its first event says only where it began."""
+    path = _events(query, query.session or "")
+    try:
+        begun = _begun(path) if os.path.isfile(path) else None
+    except OSError as error:
+        return Located("unknown", detail=f"copilot's session files cannot be read: {error}")
+    if begun is None:
+        return Located("absent", detail=f"copilot has no such session in {_sessions(query)}")
+    if not begun.talk:
+        return Located("absent", path, detail="its file holds no turn of the conversation")
+    return Located("present", path)
+
+
+def created_since(query: StoreQuery) -> tuple[str, ...]:
+    """By the first event of each: one that cannot be read hides no other."""
+    since = files.floor(query.since)
+    made = []
+    try:
+        known = [name for name in files.names(_sessions(query)) if files.UUID.fullmatch(name)]
+    except OSError:
+        return ()
+    for session in known:
+        try:
+            begun = _begun(_events(query, session))
+        except OSError:
+            continue
+        if begun and begun.talk and begun.created is not None and begun.created >= since:
+            made += [(begun.created, session)] if files.same(begun.cwd, query.cwd) else []
+    return tuple(session for _, session in sorted(made))
+
+
+def _sessions(query: StoreQuery) -> str:
+    return os.path.join(files.home(query.env, "COPILOT_HOME", ".copilot"), "session-state")
+
+
+def _events(query: StoreQuery, session: str) -> str:
+    return os.path.join(_sessions(query), session, "events.jsonl")
+
+
+def _begun(path: str) -> _Begun | None:
+    """None for a file that does not begin as a session does. One with more in it than is read holds a turn, too."""
+    events = files.records(path)
+    first = next(events, {})
+    data = first.get("data")
+    if first.get("type") != "session.start" or not isinstance(data, dict):
+        return None
+    context = data.get("context")
+    talk = any(event.get("type") == "user.message" for event in events) or os.stat(path).st_size > files.HEAD
+    return _Begun(context.get("cwd") if isinstance(context, dict) else None, files.moment(data.get("startTime")), talk)
