@@ -11,6 +11,7 @@ import pytest
 from git_agent_fixtures import home
 from git_agent_fixtures.engines import Pin, cache_directory, install
 from git_agent_fixtures.server.serving import serving
+from git_agent_runner.engines.spec import parse_version
 from system.support import BIN, World, end_all, prepare
 
 # Read before any test has a home of its own: the cache is the person's.
@@ -24,8 +25,15 @@ def binary(pin: Pin) -> Path:
 
 
 @pytest.fixture
-def world(pin: Pin, binary: Path, tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[World]:
+def world(
+    pin: Pin,
+    binary: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> Iterator[World]:
     """A repository on `feature/retry` with one commit, and this engine, of this version, configured in it."""
+    monkeypatch.setenv("GIT_AGENT_CACHE", str(CACHE))  # where homes look for an engine's own Node.js
     with serving(tmp_path / "requests.jsonl") as server:
         place = home.make(pin, tmp_path / "home", server.url)
         place.env["PATH"] = f"{BIN}:{place.env['PATH']}"
@@ -33,7 +41,7 @@ def world(pin: Pin, binary: Path, tmp_path: Path, record_property: Callable[[str
         told = made.run(str(binary), "--version")
         printed = (told.out or told.err).strip()
         record_property("printed", printed)
-        assert pin.version in printed.split()
+        assert parse_version(printed) == parse_version(pin.version)
         try:
             yield made
         finally:

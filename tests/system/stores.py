@@ -34,6 +34,8 @@ def _files(home: Path, engine: str) -> list[Path]:
         "claude": ".claude/projects/*/*.jsonl",
         "codex": ".codex/sessions/*/*/*/rollout-*.jsonl",
         "gemini": ".gemini/tmp/*/chats/session-*.json*",
+        "qwen": ".qwen/projects/*/chats/*.jsonl",
+        "copilot": ".copilot/session-state/*/events.jsonl",
     }
     return list(home.glob(pattern[engine]))
 
@@ -52,6 +54,14 @@ def _gemini(home: Path) -> set[str]:
     return {json.loads(found[1]) for found in named if found}
 
 
+def _qwen(home: Path) -> set[str]:
+    return {file.stem for file in _files(home, "qwen") if '"type":"user"' in file.read_text()}
+
+
+def _copilot(home: Path) -> set[str]:
+    return {file.parent.name for file in _files(home, "copilot")}
+
+
 def _database(home: Path) -> Path:
     return home / ".local/share/opencode/opencode.db"
 
@@ -66,4 +76,6 @@ _STORES: dict[str, Callable[[Path], set[str]]] = {
     "codex": _codex,
     "gemini": _gemini,
     "opencode": _opencode,
+    "qwen": _qwen,
+    "copilot": _copilot,
 }

@@ -14,6 +14,8 @@ _MODELS = {
     "codex": ("gpt-5-other", "gpt-5-third"),
     "gemini": ("gemini-2.5-flash", "gemini-2.5-pro"),
     "opencode": ("scripted/scripted-2", "scripted/scripted-1"),
+    "qwen": ("scripted-2", "scripted-3"),
+    "copilot": ("scripted-2", "scripted-3"),
 }
 _ASKS_NOBODY = ("opencode",)  # its default lets every tool run
 

@@ -9,8 +9,8 @@ from system.stores import sessions
 from system.support import ALLOW, BRANCH, World, refused, succeeded
 
 # Versions that find a session from another worktree of its repository, by the engines' own recordings
-# (resume-from-worktree, 09d-resume-worktree): all of codex, opencode to 1.14, claude from 2.1.200.
-_GOES_ANYWHERE = {"codex-0.171.0", "codex-0.65.0", "claude-2.1.332", "opencode-1.2.27"}
+# (resume-from-worktree, 09d-resume-worktree): all of codex, opencode to 1.14, claude from 2.1.200; copilot by `-C`.
+_GOES_ANYWHERE = {"codex-0.171.0", "codex-0.65.0", "claude-2.1.332", "opencode-1.2.27", "copilot-1.0.102"}
 
 
 def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import stat
 
 import pytest
 
+from git_agent_fixtures import home
 from git_agent_fixtures.engines import NEWEST
 from system.stores import sessions
 from system.support import World, alive
@@ -16,7 +16,7 @@ from system.terminal import terminal
 @pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
 def test_a_session_begun_in_a_terminal_goes_on_there_and_without_one(world: World) -> None:
     """Messages begin like an option, which they must not become."""
-    _trust(world)
+    home.trust(world.pin, world.home, world.repo)
     _in_a_terminal(world, "MK1", "start", "-i", "-e", world.pin.engine, "--prompt=- [ ] MK1 add a retry")
     session = world.session()
     assert sessions(world) == {session}
@@ -45,15 +45,3 @@ def _in_a_terminal(world: World, mark: str, *words: str) -> None:
         assert shown.leave() == 0, shown.text()[-2000:]
         assert shown.modes == before
     assert alive(world.home) == []
-
-
-def _trust(world: World) -> None:
-    """What the person answered once, when the engine asked about this directory."""
-    repo = str(world.repo.resolve())
-    if world.pin.engine == "codex":
-        with (world.home.root / ".codex" / "config.toml").open("a") as file:
-            file.write(f'\n[projects."{repo}"]\ntrust_level = "trusted"\n')
-    elif world.pin.engine == "claude":
-        file_of = world.home.root / ".claude.json"
-        told = json.loads(file_of.read_text())
-        file_of.write_text(json.dumps({**told, "projects": {repo: {"hasTrustDialogAccepted": True}}}))
