@@ -95,6 +95,7 @@ def test_every_code() -> None:
 
 
 def test_every_code_of_the_doctor() -> None:
-    source = Path(git_agent_runner.__file__).parent.joinpath("commands/doctor.py").read_text()
+    commands = Path(git_agent_runner.__file__).parent / "commands"
+    source = "".join(path.read_text() for path in commands.glob("doctor*.py"))
     (row,) = [row for row in docs.rows(docs.section(PAGE, "doctor")) if row[0] == "`problems.code`"]
     assert set(re.findall("`([a-z_]+)`", row[1])) == set(re.findall(r'Finding\(\s*"([a-z_]+)"', source))

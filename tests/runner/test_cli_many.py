@@ -13,7 +13,8 @@ from git_agent_runner.store.index import Index
 from support.cli import Cli
 
 ENGINES = ("codex", "claude")  # the stores of the others are one file for all, which our stand-ins do not lock
-EXPLAINED = {"attempt_interrupted", "record_missing", "run_empty", "notes_not_carried"}
+EXPLAINED = {"attempt_empty", "attempt_interrupted", "note_missing", "notes_not_carried"}
+EXPLAINED |= {"record_missing", "run_empty", "scraps"}
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ Its flags: `claude_flags.py`. Its session files: `claude_store.py`.
 from __future__ import annotations
 
 import re
+from functools import partial
 
-from git_agent_runner.engines import claude_store
+from git_agent_runner.engines import claude_store, retention
 from git_agent_runner.engines.arguments import launch_args, parse
 from git_agent_runner.engines.claude_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
@@ -155,4 +156,5 @@ ENGINE = Engine(
     first_reply_lost=_first_reply_lost,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
+    expires=partial(retention.claude, claude_store.locate),
 )

@@ -7,8 +7,9 @@ Boundaries lie between recorded versions (0.8.2, 0.10.0, 0.20.2, 0.24.5, 0.29.0,
 from __future__ import annotations
 
 import re
+from functools import partial
 
-from git_agent_runner.engines import files, gemini_store
+from git_agent_runner.engines import files, gemini_store, retention
 from git_agent_runner.engines.arguments import launch_args, parse
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
@@ -194,4 +195,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
     trust="--skip-trust",
+    expires=partial(retention.gemini, gemini_store.locate),
 )

@@ -146,6 +146,8 @@ class Engine(NamedTuple):
     risk: Callable[[Mapping[str, str], Version], str | None] | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
     trust: str | None = None
+    # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
+    expires: Callable[[StoreQuery], float | None] | None = None
 
 
 def parse_version(text: str) -> Version | None:

@@ -6,6 +6,7 @@ held, git is tried again, and what stands there afterwards is read back.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -40,9 +41,18 @@ def put(
     With `add` all of git's files are looked at, else only the repository's own. True if something was written.
     Raises ConfigError.
     """
+    return _locked(repo, key, lambda: _put(repo, key, value, enough, add, sleep))
+
+
+def unset(repo: Repository, key: str, value: str, sleep: Callable[[float], None] = time.sleep) -> bool:
+    """Take `value` of `key` out of the repository's own file. True if it was there. Raises ConfigError."""
+    return _locked(repo, key, lambda: _unset(repo, key, value, sleep))
+
+
+def _locked(repo: Repository, key: str, write: Callable[[], bool]) -> bool:
     try:
         with locks.locked(Layout(repo.common_dir).lock("config"), wait=LOCK_WAIT):
-            return _put(repo, key, value, enough, add, sleep)
+            return write()
     except git.GitError as error:
         raise ConfigError(key, git.reason(error.result)) from None
     except UserError as error:
@@ -64,6 +74,18 @@ def _put(
     for pause in PAUSES:
         result = git.run(words, git_dir=repo.common_dir, cwd=repo.common_dir, check=False)
         if result.status == 0 and value in _values(repo, key, scope):
+            return True
+        sleep(pause)
+    raise ConfigError(key, git.reason(result) if result.status else "another program keeps changing it")
+
+
+def _unset(repo: Repository, key: str, value: str, sleep: Callable[[float], None]) -> bool:
+    if value not in _values(repo, key, ("--local",)):
+        return False
+    words = ("config", "--local", "--unset-all", key, f"^{re.escape(value)}$")
+    for pause in PAUSES:
+        result = git.run(words, git_dir=repo.common_dir, cwd=repo.common_dir, check=False)
+        if value not in _values(repo, key, ("--local",)):
             return True
         sleep(pause)
     raise ConfigError(key, git.reason(result) if result.status else "another program keeps changing it")

@@ -1,0 +1,183 @@
+"""Findings of `git agent doctor`: attempts that were never settled, that are half-written, or that left scraps."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+
+from git_agent_extractors.model import NO_SESSION, SOURCES
+from git_agent_runner.adopting import attempt_of
+from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
+from git_agent_runner.context import Context, timestamp
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Note, Record
+from git_agent_runner.preflight import hold
+from git_agent_runner.settle import close_dead
+from git_agent_runner.store import attempts
+from git_agent_runner.store.document import CorruptRecord
+from git_agent_runner.store.layout import handle_of, run_directory
+from git_agent_runner.store.records import SCHEMA_KIND
+
+_SCRAP = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp", re.ASCII)
+
+
+def interrupted(known: Known) -> Iterator[Finding]:
+    """A git-agent was killed before it could say what its engine came to; the engine is gone, too."""
+    ctx = known.ctx
+    for record in known.records.values():
+        if record.handle in known.runs and attempts.state(ctx.layout, record.handle, record.run_id) == "dead":
+            yield Finding(
+                "attempt_interrupted",
+                f"git-agent could not settle attempt {record.attempts} of run {record.handle}",
+                f'go on: git agent resume {record.handle} "<message>"',
+                partial(close_dead, ctx, record),
+            )
+
+
+def half_written(known: Known) -> Iterator[Finding]:
+    """Attempts whose attempt.yaml is missing or torn, and runs that have no attempt at all."""
+    ctx = known.ctx
+    for handle, run_id in known.runs.items():
+        if attempts.state(ctx.layout, handle, run_id) not in SETTLED:
+            continue
+        numbers = attempts.numbers(ctx.layout, run_id)
+        if not any(_printed(ctx, run_id, number) or _written(ctx, run_id, number) for number in numbers):
+            yield Finding(
+                "run_empty",
+                f"run {run_id} has no attempt: git-agent was killed before its engine was started",
+                REPAIR,
+                partial(_clear, ctx, run_id, ctx.layout.run(run_id)),
+            )
+            continue
+        for number in numbers:
+            yield from _attempt(known, run_id, number)
+
+
+def scraps(known: Known) -> Iterator[Finding]:
+    """Temporary files of a git-agent that was killed while it wrote: never read by anybody."""
+    found = [path for path in _temporary(known.ctx.layout.root) if _abandoned(path, known.now)]
+    if found:
+        problem = f"{len(found)} half-written files that a killed git-agent left, such as '{found[0]}'"
+        yield Finding("scraps", problem, REPAIR, partial(_unlink, found))
+
+
+def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
+    ctx = known.ctx
+    try:
+        attempts.read(ctx.layout, run_id, number)
+    except CorruptRecord as problem:
+        folder = ctx.layout.attempt(run_id, number)
+        if not (_printed(ctx, run_id, number) or _written(ctx, run_id, number)):
+            what = f"attempt {number} of run {run_id} is empty: git-agent was killed before its engine was started"
+            yield Finding("attempt_empty", what, REPAIR, partial(_clear, ctx, run_id, folder))
+        elif SCHEMA_KIND.expects in problem.reason:
+            yield Finding("attempt_unreadable", problem.message, "use that git-agent here, too")
+        else:
+            yield Finding("attempt_unreadable", problem.message, REPAIR, partial(_remake, known, run_id, number))
+
+
+def _printed(ctx: Context, run_id: str, number: int) -> bool:
+    folder = ctx.layout.attempt(run_id, number)
+    return any(os.path.lexists(f"{folder}/{name}") for name in SOURCES)
+
+
+def _written(ctx: Context, run_id: str, number: int) -> bool:
+    return os.path.lexists(f"{ctx.layout.attempt(run_id, number)}/{attempts.FILE}")
+
+
+def _clear(ctx: Context, run_id: str, folder: str) -> None:
+    """Remove directories and scraps; a file that is none stays, and so does what holds it."""
+    with hold(ctx, _bare(ctx, run_id)):
+        for path in _temporary(folder):
+            os.unlink(path)
+        for place, _, _ in os.walk(folder, topdown=False):
+            with suppress(OSError):  # not empty
+                os.rmdir(place)
+
+
+def _remake(known: Known, run_id: str, number: int) -> None:
+    """attempt.yaml from the record, or from what else is known; a torn one is kept beside it.
+
+    The newest attempt is left open, for `interrupted` to settle from what the engine printed.
+    """
+    ctx = known.ctx
+    record = known.records.get(handle_of(run_id)) or _guessed(known, run_id)
+    folder = ctx.layout.attempt(run_id, number)
+    began = timestamp(datetime.fromtimestamp(os.stat(folder).st_mtime, UTC))
+    last = number == attempts.numbers(ctx.layout, run_id)[-1]
+    made = attempt_of(record._replace(attempts=number), began)._replace(
+        kind="start" if number == 1 else "resume", ended_at=None if last else began, status=None
+    )
+    with hold(ctx, record):
+        _set_aside(f"{folder}/{attempts.FILE}")
+        attempts.save(ctx.layout, made)
+
+
+def _guessed(known: Known, run_id: str) -> Record:
+    """The record by the run's other attempts, else by its id, and by its note where there is one."""
+    try:
+        return attempts.rebuild(known.ctx.layout, run_id)
+    except UserError:
+        pass
+    bare = _bare(known.ctx, run_id)
+    noted = [note for runs in known.noted.by_commit.values() for note in runs if note.handle == bare.handle]
+    return _as_noted(bare, noted[0]) if noted else bare
+
+
+def _as_noted(bare: Record, note: Note) -> Record:
+    """What names the run, not what it may do: a note may be anybody's."""
+    return bare._replace(branch=note.branch, session=note.session if note.agent_name == bare.agent_name else NO_SESSION)
+
+
+def _bare(ctx: Context, run_id: str) -> Record:
+    """What a run's id says: `<UTC time>-<engine>-<handle>`."""
+    began = timestamp(datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
+    return Record(
+        handle=handle_of(run_id),
+        run_id=run_id,
+        run_directory=run_directory(run_id),
+        agent_name=run_id[17:-9],
+        updated_at=began,
+        worktree=ctx.repo.top,
+        cwd=ctx.repo.top,
+        created_at=began,
+    )
+
+
+def _set_aside(path: str) -> None:
+    number = 1
+    while os.path.lexists(kept := f"{path}.corrupt-{number}"):
+        number += 1
+    with suppress(FileNotFoundError):
+        os.rename(path, kept)
+
+
+def _temporary(folder: str) -> list[str]:
+    return [
+        f"{place}/{name}" for place, _, names in os.walk(folder) for name in sorted(names) if _SCRAP.fullmatch(name)
+    ]
+
+
+def _abandoned(path: str, now: float) -> bool:
+    """Its writer is gone; where that number was given to another process, an hour is enough."""
+    found = _SCRAP.fullmatch(os.path.basename(path))
+    assert found
+    try:
+        os.kill(int(found[1]), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:
+        pass
+    with suppress(FileNotFoundError):
+        return now - os.lstat(path).st_mtime > 3600
+    return False
+
+
+def _unlink(paths: list[str]) -> None:
+    for path in paths:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,64 @@
+"""What `git agent doctor` looks at, read once, and what it finds. Each kind of finding has a `doctor_*` module."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Record
+from git_agent_runner.store import notes
+from git_agent_runner.store.document import CorruptRecord
+from git_agent_runner.store.layout import handle_of, is_run_id
+
+REPAIR = "git agent doctor --repair"
+PRUNE = "git agent doctor --prune"
+SETTLED = ("dead", "finished")  # states of runs that no process is at
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong. `repair` mends it and deletes nothing that was ever whole; `prune` may delete.
+
+    Both raise UserError where it cannot be done.
+    """
+
+    code: str
+    problem: str
+    mend: str
+    repair: Callable[[], object] | None = None
+    prune: Callable[[], object] | None = None
+
+
+class Known(NamedTuple):
+    """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds."""
+
+    ctx: Context
+    runs: dict[str, str]
+    records: dict[str, Record]
+    corrupt: tuple[CorruptRecord, ...]
+    noted: notes.Notes
+    now: float
+
+
+def look(ctx: Context, now: float) -> Known:
+    """Raises UserError `index_unreadable`."""
+    records, corrupt = ctx.runs.read_all()
+    runs = {handle_of(name): name for name in run_ids(ctx)}
+    return Known(ctx, runs, {record.handle: record for record in records}, tuple(corrupt), _noted(ctx), now)
+
+
+def run_ids(ctx: Context) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(ctx.layout.runs_dir) if is_run_id(name))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _noted(ctx: Context) -> notes.Notes:
+    """None where the ref is damaged, which is a finding of its own."""
+    try:
+        return notes.read(ctx.repo)
+    except UserError:
+        return notes.Notes({}, ())

@@ -1,0 +1,66 @@
+"""Findings of `git agent doctor`: records without run directories, the reverse, and records that do not parse."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from git_agent_runner.adopting import attempt_of
+from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
+from git_agent_runner.context import Context
+from git_agent_runner.model import Record
+from git_agent_runner.present import quote
+from git_agent_runner.search import Search
+from git_agent_runner.store import attempts, pointer
+from git_agent_runner.store.index import SUFFIX
+
+
+def corrupt(known: Known) -> Iterator[Finding]:
+    """Records that cannot be read."""
+    for problem in known.corrupt:
+        run_id = known.runs.get(os.path.basename(problem.path).removesuffix(SUFFIX))
+        if run_id:
+            yield Finding("record_corrupt", problem.message, REPAIR, partial(rebuild, known.ctx, run_id))
+        else:
+            mend = f"correct it by hand, since its run directory is gone; or forget it: rm {quote(problem.path)}"
+            yield Finding("record_corrupt", problem.message, mend)
+
+
+def unrecorded(known: Known) -> Iterator[Finding]:
+    """Run directories without a record. One without any attempt is another finding."""
+    ctx = known.ctx
+    named = {*known.records, *(os.path.basename(problem.path).removesuffix(SUFFIX) for problem in known.corrupt)}
+    for handle, run_id in known.runs.items():
+        if handle in named or attempts.state(ctx.layout, handle, run_id) not in SETTLED:
+            continue
+        if attempts.latest(ctx.layout, run_id):
+            yield Finding("record_missing", f"run {run_id} has no record", REPAIR, partial(rebuild, ctx, run_id))
+
+
+def without_directory(known: Known) -> Iterator[Finding]:
+    """Records whose run directory is gone: what the agent printed is lost, what a resume needs is not."""
+    for record in known.records.values():
+        if record.handle not in known.runs:
+            yield Finding(
+                "run_directory_missing",
+                f"run {record.handle} has lost its directory {record.run_directory}, and with it what was printed",
+                f"{REPAIR}, which makes an empty one; or forget the run: git agent prune {record.handle}",
+                partial(_make_directory, known.ctx, record),
+            )
+
+
+def rebuild(ctx: Context, run_id: str) -> None:
+    """Record and pointer, from the run directory; the note is the next finding. Raises UserError `not_rebuildable`."""
+    record = attempts.rebuild(ctx.layout, run_id)
+    ctx.runs.repair(record)
+    search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
+    search.branch = record.branch
+    free = record.branch in search.branches.heads and record.branch not in search.pointers
+    if record.branch and free and search.counts(record.handle, record.updated_at):
+        pointer.write(ctx.repo, record.branch, record.handle)
+
+
+def _make_directory(ctx: Context, record: Record) -> None:
+    attempts.begin(ctx.layout, attempt_of(record, record.updated_at))

@@ -1,0 +1,57 @@
+"""Findings of `git agent doctor`: where it may not write, who git takes the person for, and the engines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from git_agent_runner.commands.doctor_finding import Finding, Known
+from git_agent_runner.context import find_program
+from git_agent_runner.engines import MODULES, all_added, load
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import in_repo
+from git_agent_runner.present import quote
+from git_agent_runner.store import cache
+
+
+def read_only(known: Known) -> Iterator[Finding]:
+    """A git directory that cannot be written: no run can be begun, and none that is there can go on."""
+    layout = known.ctx.layout
+    for path in (layout.common_dir, layout.root, layout.index_dir, layout.runs_dir):
+        if os.path.isdir(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            mend = f"let {_user()} write there, or mount it so: ls -ld {quote(path)}"
+            yield Finding("read_only", f"'{path}' cannot be written by you, so no run can be recorded", mend)
+            return
+
+
+def _user() -> str:
+    return f"user {os.geteuid()}"
+
+
+def identity(known: Known) -> Iterator[Finding]:
+    """Notes are commits, and git makes none for nobody."""
+    if in_repo(known.ctx.repo, "var", "GIT_COMMITTER_IDENT", check=False).status:
+        yield Finding(
+            "identity_missing",
+            "git knows no name and e-mail here, so notes cannot be written; records are",
+            'git config --global user.name "<name>"; git config --global user.email "<address>"',
+        )
+
+
+def engines(known: Known) -> Iterator[Finding]:
+    """The engines that runs need, and those that the person has added."""
+    ctx = known.ctx
+    wrong = {name: found for name, found in all_added(ctx.environ) if isinstance(found, UserError)}
+    for error in wrong.values():
+        yield Finding(error.code, error.message, "; ".join(error.hints))
+    used = {row.agent_name for row in cache.listing(ctx.layout, time.time()).rows}
+    for name in sorted(used - (set(wrong) - set(MODULES))):
+        try:
+            engine = load(name, ctx.environ)
+            program = find_program(ctx, engine)
+        except UserError as error:
+            yield Finding(error.code, error.message, "; ".join(error.hints) or "see git agent engines")
+            continue
+        if engine.risk and (risk := engine.risk(ctx.environ, program.version)):
+            yield Finding("session_risk", f"{name}: {risk}", "change that setting of the engine")
