@@ -32,6 +32,8 @@ from git_agent_extractors.profile import (
     text,
 )
 
+_CACHE = {"cache_read_input_tokens": "read", "cache_creation_input_tokens": "write"}
+
 
 def _text(obj: Object) -> Events:
     return (Event("message", text(table(obj, "part"), "text")),)
@@ -57,6 +59,9 @@ def step_finish(reason: str, tokens: Object, part: Object) -> Events:
     """`part` holds the cost."""
     usage = numbers(tokens, {"input_tokens": "input", "output_tokens": "output"})
     usage.update(numbers(part, {"cost_usd": "cost"}))
+    # Not part of `input` and `output`; most models have none.
+    rest = numbers(tokens, {"reasoning_output_tokens": "reasoning"}) | numbers(table(tokens, "cache"), _CACHE)
+    usage.update({name: count for name, count in rest.items() if count})
     if reason in {"tool-calls", "unknown"}:  # the loop goes on
         return (Event("usage", data=usage),)
     return (Event("usage", data=usage), end("completed" if reason == "stop" else "failed", name=reason))
