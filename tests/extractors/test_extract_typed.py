@@ -138,6 +138,7 @@ def test_lines_are_read_at_once(engine: str) -> None:
     [
         pytest.param("codex", line(LINES["codex"][0]) * 2, id="two on a line"),
         pytest.param("codex", line(LINES["codex"][0])[:-9], id="torn"),
+        pytest.param("claude", line(heard({"content": "of no type"})), id="no type"),
         pytest.param("codex", b"", id="blank"),
         pytest.param("codex", b" " + line(LINES["codex"][0]), id="indented"),
         pytest.param("codex", line(LINES["codex"][0]).replace(b"done", b"d\xffne"), id="not UTF-8"),

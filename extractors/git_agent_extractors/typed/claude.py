@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -39,7 +39,8 @@ class _ToolUse(msgspec.Struct, tag="tool_use", gc=False):
         return made(("tool_call", gist(self.input), self.name, NO_DATA))
 
 
-class _ToolResult(msgspec.Struct, tag="tool_result", gc=False):
+class _ToolResult(msgspec.Struct, gc=False):
+    type: Literal["tool_result"]  # a tag may be missing where it tells nothing apart
     content: str | list[_Part] = ""
     is_error: Any = None
 
