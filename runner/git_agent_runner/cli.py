@@ -27,6 +27,8 @@ COMMANDS = {
     "show": "Show one run with its attempts",
     "log": "Tell the story of a run",
     "extract": "Read a recorded transcript",
+    "watch": "Go on with runs that die or fail, as your policies say",
+    "allow": "Allow a tracked policies file, as it is now",
     "engines": "Show which engines are here and can resume",
     "init": "Prepare this repository: notes follow amend and rebase",
     "doctor": "Say what is wrong in this repository, and mend it",

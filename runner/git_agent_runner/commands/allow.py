@@ -1,0 +1,43 @@
+"""`git agent allow`: let one tracked file say what is done with runs that die or fail."""
+
+from __future__ import annotations
+
+import click
+
+from git_agent_runner import context
+from git_agent_runner.errors import UsageError
+from git_agent_runner.policies import places
+from git_agent_runner.policies.model import Action, Policy
+from git_agent_runner.present import command_line, say, shown, warn
+
+
+@click.command(short_help="Allow a tracked policies file, as it is now")
+@click.argument("file", required=False)
+@click.option("--none", is_flag=True, help="Take it back: no tracked file counts.")
+def command(file: str | None, none: bool) -> int:
+    """Read FILE as policies, show what it would do, and record its content: once it changes, it counts no more."""
+    if none == (file is not None):
+        raise UsageError("give the file to allow, or --none", hints=("git agent allow .git-agent/policies.toml",))
+    ctx = context.load()
+    if file is None:
+        places.allow_none(ctx)
+        say("no tracked file says what is done with runs")
+        return 0
+    allowed, policy = places.allow(ctx, file, warn)
+    say(f"'{allowed.path}' counts from now on, until it changes:")
+    for line in _lines(policy):
+        print(shown(line))
+    return 0
+
+
+def _lines(policy: Policy) -> list[str]:
+    """Each trigger with what is done, commands as they would be run."""
+    rows = [("on_dead", policy.on_dead), ("on_idle", policy.on_idle)]
+    rows += [(f"on_error {rule.match or 'any'}", rule.action) for rule in policy.on_error]
+    return [f"{name}: {_words(action)}" for name, action in rows if action]
+
+
+def _words(action: Action) -> str:
+    run = f", runs: {command_line(action.run)}" if action.run else ""
+    said = f', says: "{action.message}"' if action.message else ""
+    return f"{action.kind}{run}{said}"

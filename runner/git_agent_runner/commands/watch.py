@@ -1,0 +1,86 @@
+"""`git agent watch`: do what the policies say with runs that die, fail or fall silent, until nothing is left to do."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from git_agent_runner import context
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.policies import places
+from git_agent_runner.policies.model import Policy
+from git_agent_runner.policies.watching import Told, Watch
+from git_agent_runner.present import print_json, say, table, warn
+from git_agent_runner.store import locks
+from git_agent_runner.supervise.signals import ENDING, caught
+
+SCHEMA = 1
+JOBS = 4
+
+
+@click.command(short_help="Go on with runs that die or fail, as your policies say")
+@click.option("--jobs", type=click.IntRange(min=1), default=JOBS, show_default=True, help="Attempts at the same time.")
+@click.option("--once", is_flag=True, help="Do what is due now, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+def command(jobs: int, once: bool, as_json: bool) -> int:
+    """Watch this repository's runs, those of all branches and work trees, until none can change any more.
+
+    What to do stands in policies.toml, or in agent.onDead, agent.onError and agent.onIdle: see docs/policies.md. The
+    exit status is 1 when a run was given up or needs a person.
+    """
+    ctx = context.load()
+    policy = places.load(ctx, warn)
+    if not policy.origins:
+        raise UserError(
+            "there is no policy: nothing says what to do with runs that die or fail",
+            code="no_policy",
+            hints=(
+                "git config agent.onDead resume",
+                f"or write '{places.users_file(ctx)}'; docs/policies.md has examples",
+            ),
+        )
+    with _only_one(ctx), caught(ENDING) as inbox:
+        _announce(policy)
+        watch = Watch(ctx, policy, jobs, inbox)
+        number = watch.run(once=once)
+    told = [watch.told[handle] for handle in sorted(watch.told)]
+    _report(told, as_json=as_json)
+    if number:
+        return 128 + number
+    return 1 if any(one.end in ("failed", "escalated") for one in told) else 0
+
+
+def _only_one(ctx: Context) -> locks.Lock:
+    path = ctx.layout.lock("watch")
+    lock = locks.try_lock(path)
+    if lock is None:
+        holder = _read(path)
+        raise UserError(
+            f"another git agent watch is at work in this repository{f': process {holder}' if holder else ''}",
+            code="watch_live",
+            hints=("one watches all runs, whatever their work tree",),
+        )
+    os.truncate(lock.fd, 0)
+    os.write(lock.fd, str(os.getpid()).encode())
+    return lock
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="ascii", errors="replace") as file:
+        text = file.read(20)
+    return text if text.isdecimal() else ""
+
+
+def _announce(policy: Policy) -> None:
+    for origin in policy.origins:
+        say(f"policy: {origin}")
+
+
+def _report(told: list[Told], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": SCHEMA, "runs": [one._asdict() for one in told]})
+    elif told:
+        rows = [(one.handle, one.branch or "", str(one.actions), one.end or "", one.reason) for one in told]
+        print(table(("HANDLE", "BRANCH", "ACTIONS", "END", "REASON"), rows))

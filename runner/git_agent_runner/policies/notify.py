@@ -1,0 +1,40 @@
+"""Telling a person: on the desktop where there is one, and by the command that the policy names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from git_agent_runner.context import Context
+from git_agent_runner.policies.worker import run_command
+from git_agent_runner.present import say, shown
+
+# Values are arguments of the script, never part of it.
+_APPLESCRIPT = (
+    "on run argv",
+    "display notification (item 2 of argv) with title (item 1 of argv)",
+    "end run",
+)
+
+
+def desktop(environ: Mapping[str, str], platform: str, title: str, text: str) -> tuple[str, ...] | None:
+    """The command that shows a notification, where this machine has a desktop and such a command."""
+    if platform == "darwin":
+        words = [word for line in _APPLESCRIPT for word in ("-e", line)]
+        return ("osascript", *words, title, text)
+    seen = any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return ("notify-send", "--app-name=git-agent", "--", title, text) if seen else None
+
+
+def notify(ctx: Context, handle: str, reason: str, command: tuple[str, ...]) -> None:
+    """Nothing of this may keep the others' runs from going on: what fails is said, and that is all."""
+    record = ctx.runs.read(handle)
+    text = shown(f"{record.branch or '(detached)'}: {reason}")
+    words = desktop(ctx.environ, sys.platform, f"git agent: run {handle} needs you", text)
+    if words and shutil.which(words[0], path=ctx.environ.get("PATH", os.defpath)):
+        subprocess.run(words, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+    if command and (status := run_command(ctx, record, command)):
+        say(f"'{command[0]}' was to tell of run {handle}, and ended with {status}")

@@ -1,0 +1,115 @@
+"""What is the matter with a run: from its state, its last attempt, and how long that has printed nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.read import events
+from git_agent_runner.context import Context
+from git_agent_runner.engines import profile
+from git_agent_runner.model import Attempt, State
+from git_agent_runner.policies.form import ERRORS
+from git_agent_runner.policies.model import Trouble
+from git_agent_runner.settle import read_attempt
+from git_agent_runner.store import attempts
+from git_agent_runner.store.cache import Row
+
+# An engine that the system ended: killed for its memory, or crashed. Whoever presses Ctrl-C wants it to be over.
+_CRASHES = {-number for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL)}
+# "try again in 12.5s", "retry after 2 minutes": the words of the providers behind the engines.
+_LATER = re.compile(
+    r"(?:try again|retry|reset\w*) (?:in|after) ([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(ms|s|m|h)?", re.IGNORECASE
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+LONGEST = 24 * 3600.0  # seconds; an engine's output must not put a run off for ever
+
+
+class Look(NamedTuple):
+    """One run as it is now. `attempt` is 0 where none can be read."""
+
+    state: State
+    attempt: int
+    trouble: Trouble | None
+
+
+def look(ctx: Context, row: Row, now: float) -> Look:
+    """Raises UserError where the engine's profile is not to be had."""
+    state = attempts.state(ctx.layout, row.handle, row.run_id)
+    attempt = attempts.latest(ctx.layout, row.run_id)
+    if attempt is None:
+        return Look(state, 0, None)
+    found = attempt.session.value or row.session_value
+    trouble = _trouble(ctx, attempt, state, now)
+    return Look(state, attempt.number, trouble and trouble._replace(has_session=found is not None))
+
+
+def _trouble(ctx: Context, attempt: Attempt, state: State, now: float) -> Trouble | None:
+    last = _last_output(ctx, attempt)
+    if state in ("running", "waiting"):
+        if attempt.interactive or attempt.ended_at is not None or now - last < ctx.settings.stall_after:
+            return None
+        met = read_attempt(ctx, attempt, None).status
+        return Trouble("on_idle", met if met in ERRORS and _failed(ctx, attempt) else None, last, alive=True)
+    if state == "dead":
+        return Trouble("on_dead", None, last)
+    return _settled(ctx, attempt)
+
+
+def _settled(ctx: Context, attempt: Attempt) -> Trouble | None:
+    status, ended = attempt.status, _seconds(attempt.ended_at or attempt.started_at)
+    if status is None or status == "completed":
+        return None
+    if status == "interrupted":
+        return Trouble("on_dead", None, ended) if attempt.exit_status in _CRASHES else None
+    if status == "stalled":
+        return Trouble("on_idle", None, ended)
+    return Trouble("on_error", status, ended, retry_after=retry_after(ctx, attempt))
+
+
+def retry_after(ctx: Context, attempt: Attempt) -> float | None:
+    """Seconds that the engine's last error asks to wait: its own figure, or the words of its text."""
+    found = None
+    for event in _events(ctx, attempt):
+        if event.kind == "error":
+            told = event.data.get("retry_after")
+            found = float(told) if isinstance(told, (int, float)) else _from_text(event.text)
+    return None if found is None else min(max(found, 0.0), LONGEST)
+
+
+def _from_text(text: str) -> float | None:
+    found = _LATER.search(text)
+    return float(found[1]) * _UNITS[(found[2] or "s").lower()] if found else None
+
+
+def _failed(ctx: Context, attempt: Attempt) -> bool:
+    """Is an error the last thing that the engine told, so that it is silent because of it?"""
+    last = None
+    for event in _events(ctx, attempt):
+        last = event
+    return last is not None and last.kind == "error"
+
+
+def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
+    return events(profile(attempt.agent_name, ctx.environ), _files(ctx, attempt))
+
+
+def _files(ctx: Context, attempt: Attempt) -> dict[Source, Path]:
+    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
+    return {source: folder / source for source in SOURCES if (folder / source).exists()}
+
+
+def _last_output(ctx: Context, attempt: Attempt) -> float:
+    """When the attempt printed last, in seconds since the epoch; when it began, if never."""
+    times = [os.stat(path).st_mtime for path in _files(ctx, attempt).values()]
+    return max([_seconds(attempt.started_at), *times])
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

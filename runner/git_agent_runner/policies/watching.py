@@ -1,0 +1,226 @@
+"""Watching the runs of a repository: look at each, do what the policy says, until nothing is left to wait for.
+
+All that must outlive a killed watch is on disk before anything is done: what was tried (taken.py), and the attempts
+themselves. A worker holds its run's own lock as long as it lives, so that a second watch cannot act beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from git_agent_runner import settings
+from git_agent_runner.context import Context
+from git_agent_runner.policies import taken, trouble
+from git_agent_runner.policies.decide import Decision, Taken, decide
+from git_agent_runner.policies.model import Policy, Trigger
+from git_agent_runner.policies.notify import notify
+from git_agent_runner.policies.taken import End, Kept
+from git_agent_runner.policies.worker import Task
+from git_agent_runner.present import say
+from git_agent_runner.store import cache, locks, pointer
+from git_agent_runner.store.cache import Row
+from git_agent_runner.supervise.signals import Inbox
+
+POLL = 1.0  # seconds between two looks at all runs
+_ENDS: dict[str, End] = {"done": "done", "fail": "failed", "escalate": "escalated"}
+# What passes by itself, or is another's doing: the run is looked at again, and nothing is given up.
+_AGAIN = frozenset({"run_live", "session_held", "locked"})
+
+
+class Told(NamedTuple):
+    """What became of one run, for the report at the end."""
+
+    handle: str
+    branch: str | None
+    actions: int
+    end: End | None
+    reason: str
+
+
+class _Worker(NamedTuple):
+    process: subprocess.Popen[bytes]
+    lock: locks.Lock
+    row: Row
+    decision: Decision
+    number: int
+    trigger: Trigger
+
+
+class Watch:
+    """The state of one watch: which workers live, and what it did. What must outlive it is on disk."""
+
+    def __init__(self, ctx: Context, policy: Policy, jobs: int, inbox: Inbox) -> None:
+        self._ctx = ctx
+        self._policy = policy
+        self._jobs = jobs
+        self._inbox = inbox
+        self._workers: dict[str, _Worker] = {}
+        self._said: dict[str, str] = {}
+        self.told: dict[str, Told] = {}
+
+    def run(self, *, once: bool) -> int | None:
+        """Watch until nothing is left to wait for. The number of the signal that ended it, or None."""
+        first = True
+        while True:
+            left = self._round(act=first or not once)
+            first = False
+            if not self._workers and (once or not left):
+                return None
+            if number := self._pause():
+                self._end_workers(number)
+                return number
+
+    def _round(self, *, act: bool) -> bool:
+        """One look at all runs. Is anything left that may still change?"""
+        self._reap()
+        left = False
+        for row in self._rows():
+            if row.handle not in self._workers:
+                left = self._attend(row, act=act) or left
+        return left or bool(self._workers)
+
+    def _rows(self) -> Iterator[Row]:
+        """The runs that their branch points to and that are not completed. One that was replaced is left in peace."""
+        pointed = pointer.read(self._ctx.repo, settings.read(self._ctx.repo))
+        for row in cache.listing(self._ctx.layout, time.time()).rows:
+            if row.branch is not None and pointed.get(row.branch) == row.handle and row.status != "completed":
+                yield row
+
+    def _attend(self, row: Row, *, act: bool) -> bool:
+        """Look at one run and do what is due. May it still change?"""
+        now = time.time()
+        seen = trouble.look(self._ctx, row, now)
+        kept = taken.read(self._ctx.layout, row.run_id)
+        if kept and kept.end and kept.attempt == seen.attempt:
+            return False
+        if seen.trouble is None:
+            return seen.state in ("running", "waiting")
+        done = Taken(kept.trigger, kept.times) if kept else Taken()
+        chance = random.Random(f"{row.run_id} {seen.attempt} {done.times}").random  # noqa: S311  the same after a restart
+        decision = decide(self._policy, seen.trouble, done, chance)
+        if decision is None:
+            self._say(row, f"{seen.trouble.status or seen.trouble.trigger}: no policy")
+            return seen.state in ("running", "waiting")
+        if decision.due > now:
+            self._say(row, f"{decision.reason}: {decision.how} in {decision.due - now:.0f} s")
+            return True
+        times = done.times if done.trigger == seen.trouble.trigger else 0
+        if act and len(self._workers) < self._jobs:
+            kept = Kept(seen.attempt, seen.trouble.trigger, times, decision.reason)
+            self._do(row, decision, kept, alive=seen.trouble.alive)
+        return True
+
+    def _do(self, row: Row, decision: Decision, kept: Kept, *, alive: bool) -> None:
+        lock = locks.try_lock(self._ctx.layout.lock(f"policy-{row.handle}"))
+        if lock is None:  # a worker of a watch that was killed is still at it
+            return
+        self._say(row, f"{decision.reason}: {decision.how}")
+        closes = decision.how in _ENDS
+        if closes and not (alive and decision.how != "escalate"):
+            with lock:
+                self._close(row, decision, kept)
+            return
+        taken.write(self._ctx.layout, row.run_id, kept._replace(times=kept.times + 1))
+        self._count(row, 1)
+        then = "end" if closes else decision.then
+        task = Task(row.handle, kept.attempt, then, decision.message, decision.action.run)
+        self._workers[row.handle] = _Worker(
+            _started(task, lock, self._ctx), lock, row, decision, kept.attempt, kept.trigger
+        )
+
+    def _close(self, row: Row, decision: Decision, kept: Kept) -> None:
+        """Nothing more is done for this attempt. It is written down before anybody is told."""
+        end = _ENDS[decision.how]
+        taken.write(self._ctx.layout, row.run_id, kept._replace(end=end, reason=decision.reason))
+        self._count(row, 0, end, decision.reason)
+        if end == "escalated":
+            notify(self._ctx, row.handle, decision.reason, decision.action.run)
+
+    def _reap(self) -> None:
+        for handle, worker in list(self._workers.items()):
+            if worker.process.poll() is None:
+                continue
+            del self._workers[handle]
+            with worker.lock:
+                self._learn(worker, _answer(worker.process))
+
+    def _learn(self, worker: _Worker, answer: dict[str, Any]) -> None:
+        """What the attempt came to is read from its files in the next round; here is what kept it from being one."""
+        row = worker.row
+        error = answer.get("error")
+        if "gate" in answer:
+            reason = f"the gate said no (exit {answer['gate']})"
+        elif isinstance(error, dict) and error.get("code") not in _AGAIN:
+            reason = str(error.get("message", "it could not go on"))
+        else:
+            self._say(
+                row, f"attempt {answer['attempt']}: {answer['status']}" if "status" in answer else "looking again"
+            )
+            return
+        kept = taken.read(self._ctx.layout, row.run_id) or Kept(worker.number, worker.trigger, 1)
+        self._say(row, reason)
+        self._close(row, worker.decision._replace(how="escalate", reason=reason), kept)
+
+    def _pause(self) -> int | None:
+        """Wait for the next round, or for the end of a worker. A signal to end, if one came."""
+        import select
+
+        ready, _, _ = select.select([self._inbox.fd], [], [], POLL)
+        if ready:
+            self._inbox.collect()
+        return next(iter(self._inbox.take()), None)
+
+    def _end_workers(self, number: int) -> None:
+        """Each worker ends its engine and settles its attempt, as git-agent does on that signal."""
+        for worker in self._workers.values():
+            worker.process.send_signal(number)
+        for worker in self._workers.values():
+            worker.process.wait()
+            worker.lock.release()
+
+    def _say(self, row: Row, text: str) -> None:
+        if self._said.get(row.handle) != text.partition(" in ")[0]:
+            self._said[row.handle] = text.partition(" in ")[0]
+            say(f"{row.handle} {row.branch}: {text}")
+
+    def _count(self, row: Row, more: int, end: End | None = None, reason: str = "") -> None:
+        before = self.told.get(row.handle)
+        self.told[row.handle] = Told(row.handle, row.branch, (before.actions if before else 0) + more, end, reason)
+
+
+def _started(task: Task, lock: locks.Lock, ctx: Context) -> subprocess.Popen[bytes]:
+    """-P: the work tree's own files must not be imported. The worker inherits the lock and leads a session of its own,
+    so that Ctrl-C reaches it once, through us.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "git_agent_runner.policies.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ctx.repo.top,
+        env=dict(ctx.environ),
+        pass_fds=(lock.fd,),
+        start_new_session=True,
+    )
+    assert process.stdin
+    with process.stdin as stdin:
+        stdin.write(json.dumps(task._asdict()).encode())
+    return process
+
+
+def _answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The last line of the worker's stdout; empty when it was killed before it could answer."""
+    assert process.stdout
+    with process.stdout as stdout:
+        lines = stdout.read().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,102 @@
+"""One action on one run, in a process of its own: `watch` starts it with a JSON object on stdin.
+
+It goes the same road as `git agent resume`, so that locks, signals and what is written are the same. Its stdout is the
+JSON of the attempt, or of what went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+from git_agent_runner import cli, context
+from git_agent_runner.commands.policy import Wish, attempt, closed, go, told
+from git_agent_runner.commands.turns import end_live
+from git_agent_runner.context import Context
+from git_agent_runner.engines import load
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import scrubbed
+from git_agent_runner.model import Record
+from git_agent_runner.plan import plan_start
+from git_agent_runner.present import print_json, say
+from git_agent_runner.store import attempts
+
+
+class Task(NamedTuple):
+    """What to do with the run, once `gate`, where there is one, let it pass: `then` is resume, fresh, nudge, or end.
+
+    `number` is the attempt that was in trouble: when there is a newer one, somebody has gone on with the run already.
+    """
+
+    handle: str
+    number: int
+    then: str
+    message: str | None = None
+    gate: tuple[str, ...] = ()
+
+
+def perform(task: Task) -> int:
+    """The exit status. Raises UserError for what keeps the run from going on."""
+    ctx = context.load()
+    record = ctx.runs.read(task.handle)
+    if task.gate and (status := run_command(ctx, record, task.gate)):
+        print_json({"gate": status})
+        return 1
+    _refuse_newer(ctx, record, task)
+    if task.then == "end":
+        ended = closed(ctx, end_live(ctx, record))
+        print_json({"attempt": ended.attempts, "status": ended.status})
+        return 0
+    if task.then == "fresh":
+        return _fresh(ctx, record, task)
+    message = task.message or ctx.settings.continue_message
+    return go(ctx, Wish(message=message, as_json=True, kill=task.then == "nudge"), "lenient", record)
+
+
+def run_command(ctx: Context, record: Record, words: tuple[str, ...]) -> int:
+    """Run a gate's or an escalation's command where the run works; its exit status, 127 when it cannot be started."""
+    env = scrubbed(ctx.environ)
+    env["GIT_AGENT_RUN"] = record.handle
+    env["GIT_AGENT_BRANCH"] = record.branch or ""
+    env["GIT_AGENT_STATUS"] = record.status or "dead"
+    cwd = record.cwd if os.path.isdir(record.cwd) else ctx.repo.top
+    try:
+        return subprocess.run(
+            words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
+        ).returncode
+    except OSError as error:
+        say(f"cannot run '{words[0]}': {error.strerror}")
+        return 127
+
+
+def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:
+    numbers = attempts.numbers(ctx.layout, record.run_id)
+    if numbers and numbers[-1] > task.number:
+        raise UserError(f"somebody has gone on with run {record.handle} meanwhile", code="run_live")
+
+
+def _fresh(ctx: Context, record: Record, task: Task) -> int:
+    """A new session in the same run: with the policy's prompt, or with the one that the run began with."""
+    record = closed(ctx, record)
+    prompt = task.message or attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
+    wish = Wish(message=prompt, as_json=True)
+    plan = plan_start(ctx, load(record.agent_name), (), prompt, existing=record)
+    return told(ctx, attempt(ctx, plan, wish), wish, "lenient")
+
+
+def main() -> int:
+    told = json.load(sys.stdin)
+    task = Task(told["handle"], told["number"], told["then"], told["message"], tuple(told["gate"]))
+    try:
+        return perform(task)
+    except UserError as error:
+        return cli.complain(error, ("--json",))
+    except Exception as error:  # noqa: BLE001  the one boundary of this process, as in cli
+        return cli.report_bug(error, ("watch",))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

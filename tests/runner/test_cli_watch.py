@@ -1,0 +1,400 @@
+"""`git agent watch` and `git agent allow`, with stand-ins for engines: what is done with runs in trouble, and once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from git_agent_runner.policies import taken
+from support.cli import Cli, Done
+
+TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
+LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
+CRASH = "kill -9 $PPID"
+PATIENCE = 60.0
+
+
+def policies(cli: Cli, text: str) -> None:
+    path = cli.home / ".config/git-agent/policies.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def messages(cli: Cli) -> list[str]:
+    return [call["stdin"] for call in cli.calls()]
+
+
+def kept(cli: Cli) -> taken.Kept | None:
+    return taken.read(cli.layout, cli.record().run_id)
+
+
+def until(found: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def ours(done: Done) -> list[str]:
+    return [line.removeprefix("git-agent: ") for line in done.lines if line.startswith("git-agent: ")]
+
+
+def test_a_dead_run_goes_on(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"')
+    done = cli.ok("watch")
+    attempt = cli.attempt(2)
+    assert (attempt.kind, attempt.status, attempt.resumed) == ("resume", "completed", "yes")
+    assert messages(cli) == ["begin", "Continue from where you left off."]
+    assert ours(done)[1:] == [f"{begun.handle} main: dead: resume", f"{begun.handle} main: attempt 2: completed"]
+    assert cli.ok("watch").out == ""
+    assert len(cli.calls()) == 2
+
+
+def test_a_killed_git_agent_is_dead_too(cli: Cli) -> None:
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    for process in [psutil.Process(begun.pid), *psutil.Process(begun.pid).children(recursive=True)]:
+        process.kill()
+    begun.communicate()
+    until(lambda: cli.run("status", "--json").json["state"] == "dead", "all of it is gone")
+    policies(cli, 'on_dead = { action = "resume", message = "and now?", append = true }')
+    cli.ok("watch")
+    assert [cli.attempt(1).status, cli.attempt(2).status] == ["interrupted", "completed"]
+    assert messages(cli) == ["begin", "and now?"]
+
+
+@pytest.mark.parametrize(
+    ("action", "environ", "kind", "sent"),
+    [
+        pytest.param('"resume"', {}, "resume", "Continue from where you left off.", id="no message"),
+        pytest.param('{ action = "resume", message = "m", append = true }', {}, "resume", "m", id="appended"),
+        pytest.param('{ action = "resume", message = "m", append = false }', {}, "fresh", "m", id="replaced"),
+        pytest.param('{ action = "resume", message = "m" }', {}, "fresh", "m", id="replaced by default"),
+        pytest.param('"resume"', {"FAKE_ID": "none", "FAKE_EXIT": "3"}, "fresh", "begin", id="no session, no message"),
+        pytest.param('"recover"', {}, "resume", "Continue from where you left off.", id="by its old name"),
+    ],
+)
+def test_the_decision_matrix(cli: Cli, action: str, environ: dict[str, str], kind: str, sent: str) -> None:
+    cli.begin("codex", cwd=None, FAKE_CMD=CRASH, **environ)
+    policies(cli, f"on_dead = {action}\non_error = {action}")
+    cli.ok("watch")
+    assert (cli.attempt(2).kind, messages(cli)[1], cli.attempt(2).status) == (kind, sent, "completed")
+
+
+def test_a_rate_limit_waits(cli: Cli) -> None:
+    begun = cli.begin(FAKE_OUT=LIMITED, FAKE_ID="01a21f23-f035-7581-abad-6c71257a4c0d", FAKE_EXIT="1")
+    policies(cli, 'on_error = [ { match = "rate_limited", action = "resume", cooldown = "2s" } ]')
+    done = cli.ok("watch", "--json")
+    assert ours(done)[1].startswith(f"{begun.handle} main: rate_limited: resume in ")
+    ended, went_on = cli.attempt(1).ended_at, cli.attempt(2).started_at
+    assert ended
+    assert seconds(went_on) - seconds(ended) >= 2.0
+    assert done.json == {
+        "schema": 1,
+        "runs": [{"handle": begun.handle, "branch": "main", "actions": 1, "end": None, "reason": ""}],
+    }
+
+
+def seconds(moment: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def test_given_up_after_so_many_attempts(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    told = cli.home / "told"
+    policies(cli, 'on_dead = { action = "resume", attempts = 2 }')
+    done = cli.run("watch", FAKE_CMD=CRASH)
+    assert (done.status, cli.record().attempts) == (1, 3)
+    assert done.out.split()[5:8] == [begun.handle, "main", "2"]
+    assert "dead, and resume was tried 2 times" in done.out
+    assert not told.exists()
+    assert kept(cli) == taken.Kept(3, "on_dead", 2, "dead, and resume was tried 2 times", "escalated")
+    assert cli.ok("watch").out == ""  # a person must look at it first
+    cli.ok("resume", "by hand")
+    cli.ok("watch")
+    assert cli.record().attempts == 4
+
+
+def test_a_person_is_told_once(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    told = cli.home / "told"
+    command = ["sh", "-c", f'echo "$GIT_AGENT_RUN $GIT_AGENT_BRANCH $GIT_AGENT_STATUS $PWD" >>"{told}"']
+    policies(cli, f'on_dead = {{ action = "escalate", run = {json.dumps(command)} }}')
+    assert cli.run("watch").status == 1
+    assert cli.run("watch").status == 0
+    assert told.read_text() == f"{begun.handle} main interrupted {cli.repo.path}\n"
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "end"),
+    [pytest.param("done", 0, "done", id="done"), pytest.param("fail", 1, "failed", id="fail")],
+)
+def test_left_as_it_is(cli: Cli, action: str, status: int, end: str) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, f'on_dead = "{action}"')
+    assert cli.run("watch").status == status
+    found = kept(cli)
+    assert found
+    assert (cli.record().attempts, found.end) == (1, end)
+
+
+@pytest.mark.parametrize(
+    ("command", "attempts", "status"),
+    [
+        pytest.param(["true"], 2, 0, id="passes"),
+        pytest.param(["false"], 1, 1, id="does not"),
+        pytest.param(["/nowhere/at/all"], 1, 1, id="cannot be run"),
+    ],
+)
+def test_a_gate(cli: Cli, command: list[str], attempts: int, status: int) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, f'on_dead = {{ action = "gate", run = {json.dumps(command)} }}')
+    done = cli.run("watch")
+    assert (done.status, cli.record().attempts) == (status, attempts)
+    assert ("the gate said no" in done.out) == (status == 1)
+
+
+def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    begun.send_signal(signal.SIGINT)
+    begun.communicate()
+    policies(cli, 'on_dead = "resume"\non_error = "resume"')
+    cli.ok("watch")
+    assert (cli.record().attempts, cli.record().status) == (1, "interrupted")
+
+
+def test_a_run_that_was_replaced_is_left_in_peace(cli: Cli) -> None:
+    old = cli.begin(FAKE_CMD=CRASH)
+    cli.begin(FAKE_ID="new")
+    policies(cli, 'on_dead = "resume"')
+    cli.ok("watch")
+    assert cli.record(old.handle).attempts == 1
+
+
+def silent(cli: Cli) -> subprocess.Popen[bytes]:
+    """A run whose engine prints its session and then nothing more; git-agent of that attempt."""
+    cli.repo.git("config", "agent.stallAfter", "1")
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    return begun
+
+
+def test_a_silent_engine_is_nudged(cli: Cli) -> None:
+    begun = silent(cli)
+    policies(cli, 'on_idle = { message = "are you there?", append = true }')
+    cli.ok("watch")
+    begun.communicate()
+    first, second = cli.attempt(1), cli.attempt(2)
+    assert (first.status, first.survivors) == ("stalled", ())
+    assert (second.kind, second.status, second.resumed) == ("resume", "completed", "yes")
+    assert messages(cli) == ["begin", "are you there?"]
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "end"),
+    [pytest.param("done", 0, "done", id="done"), pytest.param("fail", 1, "failed", id="fail")],
+)
+def test_a_silent_engine_is_ended(cli: Cli, action: str, status: int, end: str) -> None:
+    begun = silent(cli)
+    policies(cli, f'on_idle = "{action}"')
+    assert cli.run("watch").status == status
+    begun.communicate()
+    found = kept(cli)
+    assert found
+    assert (cli.record().attempts, cli.record().status, found.end) == (1, "stalled", end)
+
+
+def test_of_a_silent_engine_a_person_is_told_and_it_works_on(cli: Cli) -> None:
+    begun = silent(cli)
+    policies(cli, 'on_idle = "escalate"')
+    assert cli.run("watch").status == 1
+    assert begun.poll() is None
+    begun.send_signal(signal.SIGINT)
+    begun.communicate()
+    assert cli.record().attempts == 1
+
+
+def test_where_no_policy_speaks_nothing_is_done(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_error = "resume"')
+    done = cli.ok("watch")
+    assert (ours(done)[1:], cli.record().attempts) == ([f"{begun.handle} main: on_dead: no policy"], 1)
+
+
+def test_without_any_policy_it_says_how_to_write_one(cli: Cli) -> None:
+    done = cli.run("watch")
+    assert done.status == 128
+    assert done.lines[:2] == [
+        "fatal: there is no policy: nothing says what to do with runs that die or fail",
+        "hint: git config agent.onDead resume",
+    ]
+
+
+def test_what_cannot_go_on_needs_a_person(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    cli.repo.git("config", "agent.codex.binary", "/nowhere/codex")
+    policies(cli, 'on_dead = { action = "resume", attempts = "forever" }')
+    done = cli.run("watch")
+    found = kept(cli)
+    assert found
+    assert (done.status, found.end, cli.record().attempts) == (1, "escalated", 1)
+    assert "/nowhere/codex" in found.reason
+
+
+def test_a_watch_that_was_killed_goes_on(cli: Cli) -> None:
+    """Its worker works on; the next watch neither acts beside it nor forgets what was tried."""
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = { action = "resume", attempts = 1 }')
+    first = cli.start("watch", FAKE_CMD="sleep 3; kill -9 $PPID")
+    until(lambda: len(cli.calls()) == 2, "its worker has started an engine")
+    first.kill()
+    first.communicate()
+    done = cli.run("watch", FAKE_CMD=CRASH)
+    assert (done.status, cli.record().attempts, len(cli.calls())) == (1, 2, 2)
+    assert "resume was tried 1 time" in done.out
+
+
+def test_two_do_not_watch_at_once(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"')
+    first = cli.start("watch", FAKE_CMD="sleep 60")
+    until(lambda: len(cli.calls()) == 2, "its worker has started an engine")
+    second = cli.run("watch", "--json")
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=PATIENCE)
+    assert second.json["error"]["code"] == "watch_live"
+    assert f"process {first.pid}" in second.json["error"]["message"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_what_it_started(cli: Cli, number: signal.Signals) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = { action = "resume", attempts = "forever" }')
+    watch = cli.start("watch", FAKE_CMD="exec sleep 60")
+    until(lambda: cli.record().attempts == 2 and cli.attempt(2).pid, "its worker has started an engine")
+    watch.send_signal(number)
+    watch.communicate(timeout=PATIENCE)
+    assert watch.returncode == 128 + number
+    assert cli.attempt(2).status == "interrupted"
+    assert cli.attempt(2).survivors == ()
+
+
+def test_once_waits_for_nothing_that_is_not_due(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = { action = "resume", cooldown = "1h" }')
+    cli.ok("watch", "--once")
+    assert cli.record().attempts == 1
+
+
+SETTINGS = {
+    "a word": ("agent.onDead", "resume", 2),
+    "a table": ("agent.onDead", '{ action = "resume", attempts = 2 }', 2),
+    "wins over the file": ("agent.onDead", "fail", 1),
+}
+
+
+@pytest.mark.parametrize(("key", "value", "attempts"), SETTINGS.values(), ids=SETTINGS)
+def test_git_config_has_policies_too(cli: Cli, key: str, value: str, attempts: int) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"' if value == "fail" else 'on_dead = "fail"')
+    cli.repo.git("config", key, value)
+    cli.run("watch")
+    assert cli.record().attempts == attempts
+
+
+def test_a_policy_of_the_repository_wins_over_the_persons(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "fail"\non_error = "fail"')
+    (Path(cli.layout.root) / "policies.toml").write_text('on_dead = "resume"')
+    cli.ok("watch")
+    assert cli.record().attempts == 2
+
+
+def test_a_tracked_file_counts_once_it_was_allowed(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    path = cli.repo.path / "team.toml"
+    path.write_text('on_dead = { action = "resume", message = "as the team says", append = true }')
+    assert cli.run("watch", "--json").json["error"]["code"] == "no_policy"
+    shown = cli.ok("allow", "team.toml")
+    assert shown.out == 'on_dead: resume, says: "as the team says"\n'
+    cli.ok("watch")
+    assert messages(cli)[1] == "as the team says"
+
+
+def test_a_tracked_file_that_changed_counts_no_more(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    path = cli.repo.path / "team.toml"
+    path.write_text('on_dead = "fail"')
+    cli.ok("allow", "team.toml")
+    path.write_text('on_dead = { action = "gate", run = ["curl", "evil.invalid"] }')
+    done = cli.run("watch")
+    assert (done.status, done.lines) == (
+        128,
+        [
+            "fatal: 'team.toml' is not what it was when you allowed it",
+            "hint: read it, then: git agent allow team.toml",
+            "hint: or do without it: git agent allow --none",
+        ],
+    )
+    cli.ok("allow", "--none")
+    assert cli.run("watch", "--json").json["error"]["code"] == "no_policy"
+
+
+def test_a_link_into_the_work_tree_is_no_way_around(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    (cli.repo.path / "team.toml").write_text('on_dead = "resume"')
+    os.symlink(cli.repo.path / "team.toml", Path(cli.layout.root) / "policies.toml")
+    assert cli.run("watch", "--json").json["error"]["code"] == "policy_in_repository"
+    assert cli.record().attempts == 1
+
+
+def test_settings_of_an_included_tracked_file_are_refused(cli: Cli) -> None:
+    (cli.repo.path / "team.config").write_text("[agent]\n\tonDead = resume\n")
+    cli.repo.git("config", "include.path", "../team.config")
+    assert cli.run("watch", "--json").json["error"]["code"] == "untrusted_setting"
+
+
+MISTAKES: dict[str, tuple[list[str], int, str]] = {
+    "nothing": (["allow"], 129, "give the file to allow, or --none"),
+    "both": (["allow", "--none", "x"], 129, "give the file to allow, or --none"),
+    "no file": (["allow", "missing.toml"], 128, "No such file or directory"),
+    "a folder": (["allow", "."], 128, "Is a directory"),
+    "elsewhere": (["allow", "/etc/hostname"], 128, "is not in this work tree"),
+}
+
+
+@pytest.mark.parametrize(("words", "status", "text"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_with_allow(cli: Cli, words: list[str], status: int, text: str) -> None:
+    done = cli.run(*words)
+    assert (done.status, text in done.lines[0]) == (status, True), done
+
+
+def test_several_at_once_but_not_more_than_asked(cli: Cli, tmp_path: Path) -> None:
+    """Each in its own work tree, each message once."""
+    handles = []
+    for name in ("one", "two", "three"):
+        where = tmp_path / name
+        cli.repo.git("worktree", "add", "-q", "-b", name, str(where))
+        handles.append(cli.begin(cwd=where, FAKE_CMD=CRASH, FAKE_ID="new").handle)
+    policies(cli, 'on_dead = { action = "resume", message = "once", append = true }')
+    log = tmp_path / "log"
+    cli.ok("watch", "--jobs", "2", FAKE_CMD=f'echo + >>"{log}"; sleep 0.5; echo - >>"{log}"')
+    signs: list[Any] = log.read_text().split()
+    depth = [signs[: n + 1].count("+") - signs[: n + 1].count("-") for n in range(len(signs))]
+    assert (len(signs), max(depth)) == (6, 2)
+    assert messages(cli).count("once") == 3
+    assert {call["cwd"] for call in cli.calls()[3:]} == {str(tmp_path / n) for n in ("one", "two", "three")}
+    assert [cli.attempt(2, handle).status for handle in handles] == ["completed"] * 3
