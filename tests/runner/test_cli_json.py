@@ -63,6 +63,12 @@ def test_engines(cli: Cli) -> None:
     assert [row["resume"] for row in found["engines"]] == ["yes"] * 7
 
 
+def test_watch(cli: Cli) -> None:
+    cli.begin(FAKE_CMD="kill -9 $PPID")
+    cli.repo.git("config", "agent.onDead", "done")
+    assert printed(cli.ok("watch", "--json").json) == documented("watch")
+
+
 def test_doctor(cli: Cli) -> None:
     cli.repo.git("config", "branch.main.agentHandle", "7f3a9c21")
     done = cli.run("doctor", "--json")
