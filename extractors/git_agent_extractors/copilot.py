@@ -57,7 +57,9 @@ def _tool_result(obj: Object) -> Events:
     if _of_subagent(obj):
         return NOTHING
     words = text(table(data, "result"), "content") or text(table(data, "error"), "message")
-    return (Event("tool_result", words, data=FAILED if data.get("success") is False else NO_DATA),)
+    # A command that ran is a success to copilot, whatever it exited with (copilot/1.0.102/tools).
+    failed = data.get("success") is False or table(data, "shellExecution").get("exitCode") not in (None, 0)
+    return (Event("tool_result", words, data=FAILED if failed else NO_DATA),)
 
 
 def _call(obj: Object) -> Events:

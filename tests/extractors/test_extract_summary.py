@@ -45,3 +45,16 @@ def test_parts_do_not_show(parts: list[list[Event]]) -> None:
 )
 def test_answer(events: list[Event], answer: str | None) -> None:
     assert summed([*events, end("completed")]).final_message == answer
+
+
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [
+        pytest.param([end("completed")], "interrupted", id="an end that knows nothing of it"),
+        pytest.param([PIECE, end("completed")], "completed", id="another turn"),
+        pytest.param([RESULT, end("failed", "no")], "failed", id="a failure"),
+    ],
+)
+def test_an_interruption_is_no_success(after: list[Event], status: str) -> None:
+    """After a Ctrl-C copilot 1.0.102 says `abort`, and then that it ends with 0."""
+    assert summed([WHOLE, end("interrupted"), *after]).status == status
