@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 
 from git_agent_runner.context import Context
-from git_agent_runner.policies.worker import run_command
 from git_agent_runner.present import say, shown
+from git_agent_runner.worker import run_command
 
 # Values are arguments of the script, never part of it.
 _APPLESCRIPT = (

@@ -6,10 +6,7 @@ themselves. A worker holds its run's own lock as long as it lives, so that a sec
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,11 +18,11 @@ from git_agent_runner.policies.decide import Decision, Taken, decide
 from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
-from git_agent_runner.policies.worker import Task
 from git_agent_runner.present import say
 from git_agent_runner.store import cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
+from git_agent_runner.worker import Task, Worker, start
 
 POLL = 1.0  # seconds between two looks at all runs
 _ENDS: dict[str, End] = {"done": "done", "fail": "failed", "escalate": "escalated"}
@@ -43,8 +40,8 @@ class Told(NamedTuple):
     reason: str
 
 
-class _Worker(NamedTuple):
-    process: subprocess.Popen[bytes]
+class _Busy(NamedTuple):
+    worker: Worker
     lock: locks.Lock
     row: Row
     decision: Decision
@@ -60,7 +57,7 @@ class Watch:
         self._policy = policy
         self._jobs = jobs
         self._inbox = inbox
-        self._workers: dict[str, _Worker] = {}
+        self._busy: dict[str, _Busy] = {}
         self._said: dict[str, str] = {}
         self.told: dict[str, Told] = {}
 
@@ -70,7 +67,7 @@ class Watch:
         while True:
             left = self._round(act=first or not once)
             first = False
-            if not self._workers and (once or not left):
+            if not self._busy and (once or not left):
                 return None
             if number := self._pause():
                 self._end_workers(number)
@@ -81,9 +78,9 @@ class Watch:
         self._reap()
         left = False
         for row in self._rows():
-            if row.handle not in self._workers:
+            if row.handle not in self._busy:
                 left = self._attend(row, act=act) or left
-        return left or bool(self._workers)
+        return left or bool(self._busy)
 
     def _rows(self) -> Iterator[Row]:
         """The runs that their branch points to and that are not completed. One that was replaced is left in peace."""
@@ -111,7 +108,7 @@ class Watch:
             self._say(row, f"{decision.reason}: {decision.how} in {decision.due - now:.0f} s")
             return True
         times = done.times if done.trigger == seen.trouble.trigger else 0
-        if act and len(self._workers) < self._jobs:
+        if act and len(self._busy) < self._jobs:
             kept = Kept(seen.attempt, seen.trouble.trigger, times, decision.reason)
             self._do(row, decision, kept, alive=seen.trouble.alive)
         return True
@@ -130,8 +127,8 @@ class Watch:
         self._count(row, 1)
         then = "end" if closes else decision.then
         task = Task(row.handle, kept.attempt, then, decision.message, decision.action.run)
-        self._workers[row.handle] = _Worker(
-            _started(task, lock, self._ctx), lock, row, decision, kept.attempt, kept.trigger
+        self._busy[row.handle] = _Busy(
+            start(task, self._ctx, (lock.fd,)), lock, row, decision, kept.attempt, kept.trigger
         )
 
     def _close(self, row: Row, decision: Decision, kept: Kept) -> None:
@@ -143,16 +140,16 @@ class Watch:
             notify(self._ctx, row.handle, decision.reason, decision.action.run)
 
     def _reap(self) -> None:
-        for handle, worker in list(self._workers.items()):
-            if worker.process.poll() is None:
+        for handle, busy in list(self._busy.items()):
+            if busy.worker.process.poll() is None:
                 continue
-            del self._workers[handle]
-            with worker.lock:
-                self._learn(worker, _answer(worker.process))
+            del self._busy[handle]
+            with busy.lock:
+                self._learn(busy, busy.worker.answer())
 
-    def _learn(self, worker: _Worker, answer: dict[str, Any]) -> None:
+    def _learn(self, busy: _Busy, answer: dict[str, Any]) -> None:
         """What the attempt came to is read from its files in the next round; here is what kept it from being one."""
-        row = worker.row
+        row = busy.row
         error = answer.get("error")
         if "gate" in answer:
             reason = f"the gate said no (exit {answer['gate']})"
@@ -163,9 +160,9 @@ class Watch:
                 row, f"attempt {answer['attempt']}: {answer['status']}" if "status" in answer else "looking again"
             )
             return
-        kept = taken.read(self._ctx.layout, row.run_id) or Kept(worker.number, worker.trigger, 1)
+        kept = taken.read(self._ctx.layout, row.run_id) or Kept(busy.number, busy.trigger, 1)
         self._say(row, reason)
-        self._close(row, worker.decision._replace(how="escalate", reason=reason), kept)
+        self._close(row, busy.decision._replace(how="escalate", reason=reason), kept)
 
     def _pause(self) -> int | None:
         """Wait for the next round, or for the end of a worker. A signal to end, if one came."""
@@ -178,11 +175,11 @@ class Watch:
 
     def _end_workers(self, number: int) -> None:
         """Each worker ends its engine and settles its attempt, as git-agent does on that signal."""
-        for worker in self._workers.values():
-            worker.process.send_signal(number)
-        for worker in self._workers.values():
-            worker.process.wait()
-            worker.lock.release()
+        for busy in self._busy.values():
+            busy.worker.process.send_signal(number)
+        for busy in self._busy.values():
+            busy.worker.process.wait()
+            busy.lock.release()
 
     def _say(self, row: Row, text: str) -> None:
         if self._said.get(row.handle) != text.partition(" in ")[0]:
@@ -192,35 +189,3 @@ class Watch:
     def _count(self, row: Row, more: int, end: End | None = None, reason: str = "") -> None:
         before = self.told.get(row.handle)
         self.told[row.handle] = Told(row.handle, row.branch, (before.actions if before else 0) + more, end, reason)
-
-
-def _started(task: Task, lock: locks.Lock, ctx: Context) -> subprocess.Popen[bytes]:
-    """-P: the work tree's own files must not be imported. The worker inherits the lock and leads a session of its own,
-    so that Ctrl-C reaches it once, through us.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "git_agent_runner.policies.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=ctx.repo.top,
-        env=dict(ctx.environ),
-        pass_fds=(lock.fd,),
-        start_new_session=True,
-    )
-    assert process.stdin
-    with process.stdin as stdin:
-        stdin.write(json.dumps(task._asdict()).encode())
-    return process
-
-
-def _answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """The last line of the worker's stdout; empty when it was killed before it could answer."""
-    assert process.stdout
-    with process.stdout as stdout:
-        lines = stdout.read().splitlines()
-    try:
-        found = json.loads(lines[-1]) if lines else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""One action on one run, in a process of its own: `watch` starts it with a JSON object on stdin.
+"""One action on one run, in a process of its own: `watch` and `resume --all` start it with a JSON object on stdin.
 
 It goes the same road as `git agent resume`, so that locks, signals and what is written are the same. Its stdout is the
 JSON of the attempt, or of what went wrong.
@@ -10,7 +10,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import NamedTuple
+import tempfile
+from typing import IO, Any, NamedTuple
 
 from git_agent_runner import cli, context
 from git_agent_runner.commands.policy import Wish, attempt, closed, go, told
@@ -28,14 +29,58 @@ from git_agent_runner.store import attempts
 class Task(NamedTuple):
     """What to do with the run, once `gate`, where there is one, let it pass: `then` is resume, fresh, nudge, or end.
 
-    `number` is the attempt that was in trouble: when there is a newer one, somebody has gone on with the run already.
+    `number` is the attempt that was seen last: when there is a newer one, somebody has gone on with the run already.
+    `timeout` is in seconds.
     """
 
     handle: str
     number: int
-    then: str
+    then: str = "resume"
     message: str | None = None
     gate: tuple[str, ...] = ()
+    strict: bool = False
+    timeout: float | None = None
+
+
+class Worker(NamedTuple):
+    """A process at work on a task, and the file that its answer goes to: a pipe would stop it when it is full."""
+
+    process: subprocess.Popen[bytes]
+    out: IO[bytes]
+
+    def answer(self) -> dict[str, Any]:
+        """Once it has ended: the object that it printed, of docs/json.md; empty when it was killed before that."""
+        with self.out as out:
+            out.seek(0)
+            lines = out.read().splitlines()
+        try:
+            found = json.loads(lines[-1]) if lines else {}
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def start(task: Task, ctx: Context, fds: tuple[int, ...] = ()) -> Worker:
+    """Begin with the task. The process inherits `fds`, which may be locks.
+
+    -P: the work tree's own files must not be imported. It leads a session of its own, so that Ctrl-C reaches it once,
+    through us. What it would say to a person is in the run's files, too.
+    """
+    out = tempfile.TemporaryFile()  # noqa: SIM115  as long-lived as the worker
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "git_agent_runner.worker"],
+        stdin=subprocess.PIPE,
+        stdout=out,
+        stderr=subprocess.DEVNULL,
+        cwd=ctx.repo.top,
+        env=dict(ctx.environ),
+        pass_fds=fds,
+        start_new_session=True,
+    )
+    assert process.stdin
+    with process.stdin as stdin:
+        stdin.write(json.dumps(task._asdict()).encode())
+    return Worker(process, out)
 
 
 def perform(task: Task) -> int:
@@ -53,7 +98,8 @@ def perform(task: Task) -> int:
     if task.then == "fresh":
         return _fresh(ctx, record, task)
     message = task.message or ctx.settings.continue_message
-    return go(ctx, Wish(message=message, as_json=True, kill=task.then == "nudge"), "lenient", record)
+    wish = Wish(message=message, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
+    return go(ctx, wish, "strict" if task.strict else "lenient", record)
 
 
 def run_command(ctx: Context, record: Record, words: tuple[str, ...]) -> int:
@@ -88,8 +134,8 @@ def _fresh(ctx: Context, record: Record, task: Task) -> int:
 
 
 def main() -> int:
-    told = json.load(sys.stdin)
-    task = Task(told["handle"], told["number"], told["then"], told["message"], tuple(told["gate"]))
+    told: Any = json.load(sys.stdin)
+    task = Task(**{**told, "gate": tuple(told["gate"])})
     try:
         return perform(task)
     except UserError as error:
