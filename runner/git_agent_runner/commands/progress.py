@@ -1,0 +1,70 @@
+"""How far a command with many runs has come: a bar on a terminal, a line for each beginning and end elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from git_agent_runner.present import say, shown
+from git_agent_runner.store.cache import Row
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+
+
+class Progress(Protocol):
+    def began(self, row: Row) -> None: ...
+
+    def ended(self, row: Row, outcome: str) -> None: ...
+
+
+class _Lines:
+    def began(self, row: Row) -> None:
+        say(f"{row.handle} {row.branch or '(detached)'}: {row.agent_name} goes on")
+
+    def ended(self, row: Row, outcome: str) -> None:
+        say(f"{row.handle} {row.branch or '(detached)'}: {outcome}")
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Progress]:
+    """On stderr: stdout belongs to the result."""
+    if total == 0 or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield _Lines()
+        return
+    from rich import progress as rich_progress  # costs 40 ms, and only a terminal needs it
+    from rich.console import Console
+
+    columns = (
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.BarColumn(bar_width=24),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("{task.description}", markup=False),
+    )
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Bar(bar, bar.add_task("", total=total))
+
+
+class _Bar:
+    """Names who is at work, and leaves a line for each that has ended."""
+
+    def __init__(self, bar: rich_progress.Progress, task: rich_progress.TaskID) -> None:
+        self._bar = bar
+        self._task = task
+        self._busy: list[str] = []
+
+    def began(self, row: Row) -> None:
+        self._busy.append(self._name(row))
+        self._bar.update(self._task, description=", ".join(self._busy))
+
+    def ended(self, row: Row, outcome: str) -> None:
+        self._busy.remove(self._name(row))
+        self._bar.console.print(f"{self._name(row)}: {outcome}", markup=False, highlight=False)
+        self._bar.update(self._task, advance=1, description=", ".join(self._busy))
+
+    @staticmethod
+    def _name(row: Row) -> str:
+        return shown(f"{row.handle} {row.branch or '(detached)'}")
