@@ -128,6 +128,8 @@ PROFILE = Profile(
         ErrorRule(re.compile(r"No saved session found with "), "session_missing"),
         # The list of sessions, where there is no terminal: qwen/0.24.4/resume-empty, exit 0
         ErrorRule(re.compile(r"\s*ERROR +Raw mode is not supported"), "session_missing", sure=True),
+        # 0.5.2 and 0.10.1 draw the list there and exit 0.
+        ErrorRule(re.compile(r"│ Resume Session {30,}│\Z"), "session_missing", sure=True),
         ErrorRule(re.compile(r"\[API Error: "), None),
         ErrorRule(
             re.compile(
