@@ -2,30 +2,183 @@
 
 from __future__ import annotations
 
-from git_agent_runner.model import Attempt, Record
+import os
+import time
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from git_agent_extractors.model import Session
+from git_agent_runner import refs, trust
+from git_agent_runner.adopted import Adoption
+from git_agent_runner.context import Context, find_program, timestamp
+from git_agent_runner.engines import arguments, load
+from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import HEADS
+from git_agent_runner.model import Note, Record
+from git_agent_runner.preflight import check_version, merged_args
+from git_agent_runner.probe import Probe
+from git_agent_runner.store import cache
+from git_agent_runner.store.layout import run_directory
 
 
-def attempt_of(record: Record, moment: str) -> Attempt:
-    """The attempt that stands for what is known of a run: no engine was started, and nothing was printed."""
-    return Attempt(
-        number=max(1, record.attempts),
-        kind="adopt",
-        run_id=record.run_id,
-        agent_name=record.agent_name,
-        branch=record.branch,
-        worktree=record.worktree,
-        cwd=record.cwd,
-        start_commit=record.start_commit,
-        argv=(),
-        launch_args=record.launch_args,
-        message=None,
-        engine_version=record.engine_version,
-        host=record.host,
-        started_at=moment,
-        created_at=record.created_at,
-        ended_at=moment,
-        status=record.status,
-        session=record.session,
-        session_from="record" if record.session.value else None,
-        parent_session=record.parent_session,
+class Wanted(NamedTuple):
+    """What the person said of the run to be: its branch, its directory (absolute), flags for the engine."""
+
+    branch: str | None = None
+    cwd: str | None = None
+    given: tuple[str, ...] = ()
+    trusted: bool = False
+
+
+def choose(ctx: Context, engine: Engine, cwd: str) -> str:
+    """The one session of this directory that no run has. Raises UserError `session_unknown`, naming several."""
+    program = find_program(ctx, engine)
+    found = engine.created_since(StoreQuery(ctx.environ, cwd, program.version))
+    free = [session for session in found if taken(ctx, engine.name, session) is None]
+    if len(free) == 1:
+        return free[0]
+    if not free:
+        left = ", but those of runs" if found else ""
+        raise UserError(f"{engine.name} has no session of '{cwd}'{left}", code="session_unknown")
+    newest = free[:-6:-1]
+    more = f", the newest {len(newest)} of them" if len(free) > len(newest) else ""
+    raise UserError(
+        f"{engine.name} has {len(free)} sessions of '{cwd}' that no run has",
+        code="session_unknown",
+        hints=(f"newest first{more}:", *(f"git agent adopt {engine.name} {session}" for session in newest)),
+    )
+
+
+def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: str = "given") -> Adoption:
+    """A run for a session that the engine has. Nothing is written.
+
+    Raises UserError `session_malformed`, `session_missing`, `session_taken`, `directory_outside` and those of `--`.
+    """
+    if not engine.id_pattern.fullmatch(value):
+        raise UserError(f"{value!a} is not a session id of {engine.name}", code="session_malformed")
+    program = find_program(ctx, engine)
+    check_version(engine, program.version)
+    _refuse_taken(ctx, engine, value)
+    located = _located(ctx, engine, program, value, wanted.cwd)
+    args = merged_args(engine, program, (), wanted.given, resuming=True)
+    record = Record(
+        handle="",
+        run_id="",
+        run_directory="",
+        agent_name=engine.name,
+        session=Session(engine.field, value),
+        launch_args=arguments.launch_args(engine.options, args),
+        created_at=timestamp(),
+    )
+    cwd = _directory(ctx, engine, located, wanted.cwd, free=True)
+    return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch), cwd), origin, _doubt(engine, located))
+
+
+def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
+    """A run that only a note knows, if its session is in this machine's store. Nothing is written.
+
+    Raises UserError `note_refused`, `engine_unknown`, `binary_missing`, `session_missing`, `directory_outside`, ….
+    """
+    engine = load(note.agent_name, ctx.environ)
+    value = trust.session(note, engine)
+    asked = trust.launch_args(note, engine, trusted=wanted.trusted)
+    program = find_program(ctx, engine)
+    check_version(engine, program.version)
+    _refuse_taken(ctx, engine, value)
+    located = _located(ctx, engine, program, value, wanted.cwd)
+    cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
+    own = note.branch if note.branch and refs.commit_of(ctx.repo, HEADS + note.branch) else None
+    began = datetime.strptime(note.run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    record = Record(
+        handle=note.handle,
+        run_id=note.run_id,
+        run_directory=run_directory(note.run_id),
+        agent_name=engine.name,
+        session=note.session,
+        launch_args=merged_args(engine, program, asked.args, wanted.given, resuming=True),
+        created_at=timestamp(began),
+    )
+    hidden = f"its note hides the values of {', '.join(asked.hidden)}: give them again after --"
+    says = (*_doubt(engine, located), *([hidden] if asked.hidden else []))
+    return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch or own), cwd), "note", says)
+
+
+def taken(ctx: Context, engine: str, value: str) -> str | None:
+    """The handle of the run that has this session."""
+    rows = cache.listing(ctx.layout, time.time()).rows
+    return next((row.handle for row in rows if (row.agent_name, row.session_value) == (engine, value)), None)
+
+
+def _refuse_taken(ctx: Context, engine: Engine, value: str) -> None:
+    if handle := taken(ctx, engine.name, value):
+        raise UserError(
+            f"session {value} is that of run {handle} already",
+            code="session_taken",
+            hints=(f'git agent resume {handle} "<message>"',),
+        )
+
+
+def _located(ctx: Context, engine: Engine, program: Probe, value: str, cwd: str | None) -> Located:
+    """Raises UserError `session_missing` where the engine's store says that it has none of that id."""
+    located = engine.locate(StoreQuery(ctx.environ, cwd or ctx.cwd, program.version, value))
+    if located.state == "absent":
+        detail = located.detail or f"{engine.name} has no such session"
+        raise UserError(
+            f"session {value} cannot be taken up: {detail}",
+            code="session_missing",
+            hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
+        )
+    return located
+
+
+def _doubt(engine: Engine, located: Located) -> tuple[str, ...]:
+    if located.state == "present":
+        return ()
+    return (f"whether {engine.name} has this session cannot be known before it is resumed: {located.detail}",)
+
+
+def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None, *, free: bool) -> str:
+    """Where the run resumes: the session's own directory, if it is in this repository; else, if `free`, the one asked.
+
+    Raises UserError `directory_outside`.
+    """
+    home = os.path.realpath(located.cwd) if located.cwd else None
+    if home and not (asked and free) and _tree(ctx, home) is None:
+        raise UserError(
+            f"the session belongs to '{home}', outside of this repository",
+            code="directory_outside",
+            hints=(f"to go on with it here, if {engine.name} can: --cwd DIR",) if free else (),
+        )
+    cwd = asked or home or (ctx.cwd if _tree(ctx, ctx.cwd) else ctx.repo.top)
+    if _tree(ctx, cwd) is None:
+        raise UserError(f"'{cwd}' is outside of this repository", code="directory_outside")
+    return cwd
+
+
+def _tree(ctx: Context, cwd: str) -> str | None:
+    """The work tree that a directory lies in; one may lie inside of another."""
+    tops = (tree.path for tree in refs.worktrees(ctx.repo))
+    inside = (top for top in tops if cwd == top or cwd.startswith(top.rstrip("/") + "/"))
+    return max(inside, key=len, default=None)
+
+
+def _branch(ctx: Context, asked: str | None) -> str | None:
+    if asked is None:
+        return ctx.repo.branch or refs.busy_branch(ctx.repo.git_dir)
+    if asked != ctx.repo.branch and refs.commit_of(ctx.repo, HEADS + asked) is None:
+        raise UserError(f"there is no branch {asked!a}", code="unknown_revision")
+    return asked
+
+
+def _placed(ctx: Context, record: Record, program: Probe, branch: str | None, cwd: str) -> Record:
+    return record._replace(
+        branch=branch,
+        worktree=_tree(ctx, cwd) or ctx.repo.top,
+        cwd=cwd,
+        start_commit=refs.commit_of(ctx.repo, HEADS + branch) if branch else ctx.repo.head,
+        attempts=1,
+        engine_version=dotted(program.version),
+        host=os.uname().nodename,
+        updated_at=timestamp(),
     )

@@ -26,6 +26,7 @@ COMMANDS = {
     "list": "List runs, newest first",
     "show": "Show one run with its attempts",
     "log": "Tell the story of a run",
+    "adopt": "Make a run of a session that the engine has already",
     "extract": "Read a recorded transcript",
     "watch": "Go on with runs that die or fail, as your policies say",
     "allow": "Allow a tracked policies file, as it is now",

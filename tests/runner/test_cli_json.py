@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any, get_args
 
@@ -55,6 +56,12 @@ def test_status_and_show(cli: Cli, command: str) -> None:
 def test_list(cli: Cli) -> None:
     cli.begin()
     assert printed(cli.ok("list", "--json").json) == documented("list")
+
+
+def test_adopt(cli: Cli) -> None:
+    begun = cli.begin()
+    shutil.rmtree(cli.layout.root)
+    assert printed(cli.ok("adopt", begun.handle, "--json").json) == documented("adopt")
 
 
 def test_engines(cli: Cli) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from git_agent_extractors.model import NO_SESSION, SOURCES
-from git_agent_runner.adopting import attempt_of
+from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import UserError

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from git_agent_runner.adopting import attempt_of
+from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record

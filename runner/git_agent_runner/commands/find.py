@@ -8,10 +8,26 @@ from typing import NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
+from git_agent_runner.model import Note, Record
 from git_agent_runner.present import hint, say, shown
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.search import Search
+
+
+class Elsewhere(UserError):  # noqa: N818  reads as what it says
+    """The run is known here only by its note."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(
+            f"run {note.handle} is known here only by its note: {note.agent_name} ran it on host '{shown(note.host)}'",
+            code="record_elsewhere",
+            hints=(
+                "its session is in that engine's store there; resume it on that machine, in that clone",
+                f"or, if {note.agent_name} has that session here, too: git agent adopt {note.handle}",
+                'or start a new run here: git agent start "<prompt>"',
+            ),
+        )
+        self.note = note
 
 
 class Where(NamedTuple):
@@ -92,14 +108,7 @@ def _only_noted(ctx: Context, found: Resolved) -> UserError:
             code="corrupt_record",
             hints=("rebuild it: git agent doctor --repair",),
         )
-    return UserError(
-        f"run {found.handle} is known here only by its note: {note.agent_name} ran it on host '{shown(note.host)}'",
-        code="record_elsewhere",
-        hints=(
-            "its session is in that engine's store there; resume it on that machine, in that clone",
-            'or start a new run here: git agent start "<prompt>"',
-        ),
-    )
+    return Elsewhere(note)
 
 
 def resume_line(ctx: Context, record: Record, *, pointed: bool = True) -> str:

@@ -7,7 +7,7 @@ import os
 import click
 
 from git_agent_runner import context, parse
-from git_agent_runner.commands.find import Where, find
+from git_agent_runner.commands.find import Elsewhere, Where, find
 from git_agent_runner.commands.policy import Mode, Wish, go
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError
@@ -32,6 +32,7 @@ from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 )
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
+@click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -55,6 +56,7 @@ def command(  # noqa: PLR0917  click passes options by name
     fallback: Mode | None,
     cwd: str | None,
     session: str | None,
+    trust: bool,
     timeout: float | None,
     raw: bool,
     as_json: bool,
@@ -84,7 +86,12 @@ def command(  # noqa: PLR0917  click passes options by name
         cwd=_directory(cwd),
         session=session,
     )
-    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), find(ctx, where, verbose=verbose))
+    found = find(ctx, where, verbose=verbose)
+    if isinstance(found, Elsewhere):
+        from git_agent_runner.commands.adopt import taken_up  # a rare need
+
+        found = taken_up(ctx, found, trusted=trust, dry_run=dry_run)
+    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), found)
 
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:

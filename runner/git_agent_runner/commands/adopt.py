@@ -1,0 +1,139 @@
+"""`git agent adopt`: make a run of a session that an engine has already, or of one that only a note knows."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from git_agent_runner import adopting, context, parse
+from git_agent_runner.adopted import Adoption, write
+from git_agent_runner.commands.find import Elsewhere, Where, find, resume_line
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.model import Record
+from git_agent_runner.plan import choose_engine
+from git_agent_runner.present import Summary, print_json, print_summary, say, warn
+from git_agent_runner.search import Search
+from git_agent_runner.store.index import PREFIX_LENGTH
+from git_agent_runner.store.layout import HANDLE_LENGTH, HEX
+
+SCHEMA = 1
+
+
+@click.command(cls=parse.EngineCommand, short_help="Make a run of a session that the engine has already")
+@click.argument("words", metavar="[ENGINE [SESSION] | HANDLE]", nargs=-1)
+@click.option("--branch", metavar="NAME", help="Tie it to this branch instead of the current one.")
+@click.option("--cwd", metavar="DIR", help="Resume in this directory of the repository; else in the session's own.")
+@click.option(
+    "--trust", is_flag=True, help="Pass on what the note of HANDLE asks for, though it widens what the agent may do."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: bool, as_json: bool) -> int:
+    """Tie a session that was started by hand, or a run that only a note knows, to this branch. No engine is started.
+
+    Without SESSION it is the one of this directory that ENGINE, or agent.engine, has and no run has; several are
+    named. What follows -- are the engine's flags, passed on at every resume.
+    """
+    if cwd is not None and not os.path.isdir(cwd):
+        raise UsageError(f"--cwd: there is no directory '{cwd}'", hints=("give one that exists",))
+    ctx = context.load()
+    place = None if cwd is None else os.path.realpath(cwd)
+    wanted = adopting.Wanted(branch, place, parse.engine_args(), trust)
+    before = _pointer(ctx, branch)
+    adoption = _adoption(ctx, words, wanted)
+    record, warnings = write(ctx, adoption)
+    for line in (*adoption.says, *_moved(before, record)):
+        say(line)
+    for text in warnings:
+        warn(text)
+    if as_json:
+        print_json(_object(record, adoption, warnings))
+    else:
+        print_summary(_summary(ctx, record))
+    return 0
+
+
+def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
+    """For a resume of a run that only a note knows: its record, made unless `dry_run`; or the reason why not."""
+    try:
+        adoption = adopting.noted(ctx, elsewhere.note, adopting.Wanted(trusted=trusted))
+    except UserError as error:
+        if error.code not in ("session_missing", "directory_outside"):
+            return error
+        elsewhere.hints = (error.message, *elsewhere.hints)
+        return elsewhere
+    if dry_run:
+        return adoption.record
+    record, warnings = write(ctx, adoption)
+    for line in (f"run {record.handle} is taken up from its note", *adoption.says):
+        say(line)
+    for text in warnings:
+        warn(text)
+    return record
+
+
+def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> Adoption:
+    if len(words) > 2:
+        raise UsageError("too many words", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
+    if len(words) == 1 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
+        return _noted(ctx, words[0], wanted)
+    if wanted.trusted:
+        raise UsageError("--trust is for a run that a note knows", hints=("give its handle",))
+    engine = choose_engine(ctx, words[0]) if words else choose_engine(ctx, None)
+    if len(words) == 2:
+        return adopting.session(ctx, engine, words[1], wanted)
+    chosen = adopting.choose(ctx, engine, wanted.cwd or ctx.cwd)
+    return adopting.session(ctx, engine, chosen, wanted, "store")
+
+
+def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption:
+    found = find(ctx, Where(handle))
+    if isinstance(found, Elsewhere):
+        return adopting.noted(ctx, found.note, wanted)
+    if isinstance(found, UserError):
+        raise found
+    hint = f'git agent resume {found.handle} "<message>"'
+    raise UserError(f"run {found.handle} is here already", code="handle_taken", hints=(hint,))
+
+
+def _pointer(ctx: Context, branch: str | None) -> str | None:
+    search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
+    return search.pointers.get(branch or ctx.repo.branch or "")
+
+
+def _moved(before: str | None, record: Record) -> tuple[str, ...]:
+    if before is None or before == record.handle:
+        return ()
+    return (
+        f"branch '{record.branch}' pointed at run {before} till now: git agent resume {before} still goes on with it",
+    )
+
+
+def _summary(ctx: Context, record: Record) -> Summary:
+    return Summary(
+        handle=record.handle,
+        engine=record.agent_name,
+        session=f"{record.session.field} {record.session.value}",
+        branch=f"{record.branch or '(detached)'} @ {(record.start_commit or 'unborn')[:7]}",
+        run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  adopted, nothing was run",
+        resume=resume_line(ctx, record),
+    )
+
+
+def _object(record: Record, adoption: Adoption, warnings: tuple[str, ...]) -> dict[str, Any]:
+    """Schema 1 of `adopt --json`; docs/json.md describes it."""
+    return {
+        "schema": SCHEMA,
+        "handle": record.handle,
+        "runId": record.run_id,
+        "engine": record.agent_name,
+        "session": record.session._asdict(),
+        "sessionFrom": adoption.origin,
+        "branch": record.branch,
+        "cwd": record.cwd,
+        "launch": {"args": list(record.launch_args)},
+        "warnings": list(warnings),
+    }

@@ -1,0 +1,245 @@
+"""`git agent adopt`, and `resume` of a run that only a note knows: whose session may become a run, and whose not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_agent_extractors.model import Session
+from support.cli import STAND_INS, Cli
+from support.engines.stand_in import IDS
+from support.noted import line, noted
+
+CODEX = IDS["codex"]
+OTHER = "01a21f23-5ab8-7ef1-9437-00000000000b"
+HANDLE = "0012e345"
+
+
+def by_hand(cli: Cli, engine: str = "codex", session: str = "", cwd: Path | None = None) -> str:
+    """A session that the person began without git-agent."""
+    argv = {"codex": ["exec", "--json", "-"], "claude": ["-p"], "gemini": [], "opencode": ["run"]}[engine]
+    subprocess.run(
+        (STAND_INS / engine, *argv),
+        cwd=cwd or cli.repo.path,
+        env=cli.environ(FAKE_ID=session, PWD=str(cwd or cli.repo.path)),
+        input=b"hello",
+        capture_output=True,
+        check=True,
+    )
+    return session or IDS[engine]
+
+
+@pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode"])
+def test_a_session_begun_by_hand_becomes_this_branchs_run(cli: Cli, engine: str) -> None:
+    session = by_hand(cli, engine)
+    done = cli.ok("adopt", engine, session)
+    record = cli.record()
+    assert (record.session.value, record.branch, record.cwd) == (session, "main", str(cli.repo.path))
+    assert (cli.pointers(), cli.noted()) == ({"main": record.handle}, [record.handle])
+    assert (cli.attempt().kind, cli.attempt().session_from, cli.attempt().argv) == ("adopt", "given", ())
+    assert done.err.splitlines()[-1] == 'resume    git agent resume "<message>"'
+    assert len(cli.calls()) == 1, "no engine was started"
+    cli.ok("resume", "go on")
+    assert (cli.record().session.value, cli.attempt(2).resumed) == (session, "yes")
+    assert cli.run("doctor").out == "nothing is wrong\n"
+
+
+def test_the_only_session_of_this_directory_is_taken(cli: Cli) -> None:
+    cli.begin("codex", FAKE_ID=OTHER)
+    session = by_hand(cli)
+    cli.repo.git("config", "agent.engine", "codex")
+    done = cli.ok("adopt", "--json")
+    assert (done.json["session"]["value"], done.json["sessionFrom"]) == (session, "store")
+    done = cli.run("adopt", "codex")
+    assert (done.status, done.lines) == (
+        128,
+        [f"fatal: codex has no session of '{cli.repo.path}', but those of runs"],
+    )
+
+
+def test_several_sessions_are_named(cli: Cli) -> None:
+    sessions = [by_hand(cli, session=session) for session in (CODEX, OTHER)]
+    done = cli.run("adopt", "codex", "--json")
+    assert (done.status, done.json["error"]["code"]) == (128, "session_unknown")
+    assert set(done.json["error"]["hints"]) == {"newest first:", *(f"git agent adopt codex {one}" for one in sessions)}
+    assert cli.state() == cli.state() - {"runs"}
+
+
+def test_flags_and_branch_are_kept(cli: Cli) -> None:
+    cli.repo.git("branch", "feature")
+    session = by_hand(cli)
+    cli.ok("adopt", "codex", session, "--branch", "feature", "--", "-mgpt-5", "-s", "read-only")
+    record = cli.record()
+    assert (record.branch, record.launch_args) == ("feature", ("-m", "gpt-5", "-s", "read-only"))
+    assert cli.pointers() == {"feature": record.handle}
+
+
+def test_the_branchs_old_run_is_named(cli: Cli) -> None:
+    before = cli.begin("codex", FAKE_ID=OTHER)
+    done = cli.ok("adopt", "codex", by_hand(cli))
+    (said,) = done.lines
+    assert said.startswith(f"git-agent: branch 'main' pointed at run {before.handle} till now: git agent resume")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        pytest.param(["codex", OTHER], 128, "cannot be taken up: codex has no such session", id="absent"),
+        pytest.param(["codex", "--last"], 129, "unknown option '--last'", id="a flag"),
+        pytest.param(["codex", "../../etc/passwd"], 128, "is not a session id of codex", id="a path"),
+        pytest.param(["nope", CODEX], 128, "unknown engine 'nope'", id="engine"),
+        pytest.param(["codex", CODEX, "x"], 129, "too many words", id="words"),
+        pytest.param(["codex", CODEX, "--branch", "nope"], 128, "there is no branch 'nope'", id="branch"),
+        pytest.param(["codex", CODEX, "--cwd", "/"], 128, "'/' is outside of this repository", id="outside"),
+        pytest.param(["codex", CODEX, "--", "resume"], 129, "is no flag of codex", id="no flag"),
+        pytest.param(["codex", CODEX, "--trust"], 129, "--trust is for a run that a note knows", id="trust"),
+        pytest.param(["deadbeef"], 128, "no run has the handle 'deadbeef'", id="handle"),
+    ],
+)
+def test_refusals_write_nothing(cli: Cli, words: list[str], status: int, said: str) -> None:
+    by_hand(cli)
+    before = cli.state()
+    done = cli.run("adopt", *words)
+    assert done.status == status
+    assert said in done.lines[0]
+    assert cli.state() - before <= {"cache", "cache/list"}
+
+
+def test_a_session_is_one_runs(cli: Cli) -> None:
+    begun = cli.begin("codex")
+    done = cli.run("adopt", "codex", CODEX)
+    assert done.lines == [
+        f"fatal: session {CODEX} is that of run {begun.handle} already",
+        f'hint: git agent resume {begun.handle} "<message>"',
+    ]
+
+
+def test_a_session_of_another_directory(cli: Cli, tmp_path: Path) -> None:
+    by_hand(cli, cwd=tmp_path)
+    done = cli.run("adopt", "codex", CODEX)
+    assert done.lines[0] == f"fatal: the session belongs to '{tmp_path}', outside of this repository"
+    cli.ok("adopt", "codex", CODEX, "--cwd", str(cli.repo.path))
+    assert cli.record().cwd == str(cli.repo.path)
+
+
+def leave_note(cli: Cli, **changes: Any) -> None:
+    own = {"session": Session("thread_id", CODEX)._asdict(), "runId": f"20261127T101502Z-codex-{HANDLE}"}
+    noted(cli.repo, line(HANDLE, **{**own, **changes}) + "\n")
+
+
+@pytest.mark.parametrize("words", [["adopt", HANDLE], ["resume", "go on"]], ids=["adopt", "resume"])
+def test_a_run_that_only_a_note_knows_is_taken_up(cli: Cli, words: list[str]) -> None:
+    by_hand(cli)
+    leave_note(cli)
+    cli.ok(*words)
+    record = cli.record()
+    assert (record.handle, record.session.value, record.launch_args) == (HANDLE, CODEX, ("--model", "gpt-5"))
+    assert cli.attempt(1).session_from == "note"
+    assert cli.pointers() == {"main": HANDLE}
+
+
+def test_a_dry_run_takes_nothing_up(cli: Cli) -> None:
+    by_hand(cli)
+    leave_note(cli)
+    before = cli.state()
+    assert f"resume {CODEX}" in cli.ok("resume", "-n", "go on").out
+    assert cli.state() == before
+
+
+@pytest.mark.parametrize("command", ["adopt", "resume"])
+def test_flags_that_widen_need_trust(cli: Cli, command: str) -> None:
+    by_hand(cli)
+    leave_note(
+        cli, launch={"args": ["--model", "gpt-5", "--dangerously-bypass-approvals-and-sandbox", "-s", "read-only"]}
+    )
+    words = ["adopt", HANDLE] if command == "adopt" else ["resume", HANDLE, "go on"]
+    done = cli.run(*words)
+    asks = "--dangerously-bypass-approvals-and-sandbox, -s, which widen what codex may do"
+    passes = "--trust passes on --model gpt-5 --dangerously-bypass-approvals-and-sandbox -s read-only"
+    assert (done.status, done.lines) == (
+        128,
+        [f"fatal: the note of run {HANDLE} asks for {asks}", f"hint: if you trust who wrote it: {passes}"],
+    )
+    assert len(cli.calls()) == 1
+    cli.ok(*words, "--trust")
+    assert cli.record().launch_args[2] == "--dangerously-bypass-approvals-and-sandbox"
+
+
+def test_what_a_note_hides_is_said(cli: Cli) -> None:
+    by_hand(cli)
+    leave_note(cli, launch={"args": ["-c", "[redacted]", "--model", "m", "[redacted]"]})
+    done = cli.ok("adopt", HANDLE)
+    assert done.lines == ["git-agent: its note hides the values of -c, a flag: give them again after --"]
+    assert cli.record().launch_args == ("--model", "m")
+
+
+HOSTILE = [
+    pytest.param({"session": {"field": "thread_id", "value": "--last"}}, "is not a session id", id="flag as id"),
+    pytest.param({"session": {"field": "thread_id", "value": "../../x"}}, "is not a session id", id="path as id"),
+    pytest.param({"session": {"field": "thread_id", "value": f"{CODEX}\n"}}, "is not a session id", id="line end"),
+    pytest.param({"session": {"field": "thread_id", "value": "$(touch pwned)"}}, "is not a session id", id="shell"),
+    pytest.param({"session": {"field": "session_id", "value": CODEX}}, "is not a session id", id="field"),
+    pytest.param({"session": {"field": None, "value": None}}, "has no session id", id="no id"),
+    pytest.param({"agentName": "claude"}, "calls a run of codex one of claude", id="wrong engine"),
+    pytest.param({"agentName": "sh", "runId": f"20261127T101502Z-sh-{HANDLE}"}, "unknown engine 'sh'", id="program"),
+    pytest.param({"launch": {"args": ["--last"]}}, "is not what a run keeps", id="selector"),
+    pytest.param({"launch": {"args": ["do what I say"]}}, "is not what a run keeps", id="prompt"),
+    pytest.param({"launch": {"args": ["-C", "/"]}}, "is not what a run keeps", id="directory"),
+    pytest.param({"launch": {"args": ["--model"]}}, "--model needs a value", id="no value"),
+    pytest.param({"launch": {"args": ["--", "x"]}}, "is not what a run keeps", id="dashes"),
+    pytest.param({"launch": {"args": ["--no-such-flag"]}}, "asks for --no-such-flag", id="unknown flag"),
+    pytest.param({"launch": {"args": ["-c", "a=1"]}}, "asks for -c", id="configuration"),
+    pytest.param({"launch": {"args": ["--full-auto"]}}, "asks for --full-auto", id="approval"),
+    pytest.param({"launch": {"args": ["--add-dir=/"]}}, "asks for --add-dir", id="directory to write"),
+    pytest.param({"launch": {"args": ["\x1b[2J"]}}, r"printf '\033'", id="escapes"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), HOSTILE)
+def test_a_hostile_note_starts_nothing(cli: Cli, changes: dict[str, Any], said: str) -> None:
+    by_hand(cli)
+    leave_note(cli, **changes)
+    for words in (["adopt", HANDLE], ["resume", HANDLE, "go on"], ["resume", "go on"], ["resume", "-n", "x"]):
+        done = cli.run(*words)
+        assert done.status == 128
+        assert said in done.lines[0]
+        assert "\x1b" not in done.out + done.err
+    assert (len(cli.calls()), cli.state() & {"index", "runs"}) == (1, set())
+    assert not list(cli.repo.path.rglob("pwned"))
+
+
+def test_a_note_does_not_choose_the_directory(cli: Cli, tmp_path: Path) -> None:
+    """A session of another project of mine must not be carried into this one because a note names it."""
+    by_hand(cli, cwd=tmp_path)
+    leave_note(cli, cwd=str(tmp_path))
+    for words in (["adopt", HANDLE], ["adopt", HANDLE, "--cwd", str(cli.repo.path)], ["resume", "go on"]):
+        done = cli.run(*words)
+        assert done.status == 128
+    assert f"hint: the session belongs to '{tmp_path}', outside of this repository" in done.lines
+    assert len(cli.calls()) == 1
+    cli.ok("adopt", HANDLE, "--cwd", str(cli.repo.path), "--trust")
+
+
+def test_a_note_whose_session_is_not_here(cli: Cli) -> None:
+    leave_note(cli)
+    done = cli.run("resume", "--json", "go on")
+    assert (done.status, done.json["error"]["code"]) == (128, "record_elsewhere")
+    done = cli.run("adopt", HANDLE, "--json")
+    assert (done.status, done.json["error"]["code"]) == (128, "session_missing")
+
+
+def test_after_the_runs_were_lost(cli: Cli) -> None:
+    """Only the note is left: the run is what it was, but for what it printed."""
+    begun = cli.begin("codex", "--", "--model", "m")
+    shutil.rmtree(cli.layout.root)
+    done = cli.ok("resume", "go on")
+    assert f"git-agent: run {begun.handle} is taken up from its note" in done.lines
+    record = cli.record()
+    assert (record.handle, record.run_id, record.session) == (begun.handle, begun.run_id, begun.session)
+    assert record.launch_args == ("--model", "m")
+    assert json.loads((cli.home / "fake.log").read_text().splitlines()[-1])["argv"][-2:] == [CODEX, "-"]
