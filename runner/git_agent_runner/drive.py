@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
-from git_agent_extractors.live import Decoder
-from git_agent_extractors.model import NO_SESSION, Event, Session, Source
+from git_agent_extractors.model import NO_SESSION, Session
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines import profile
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
+from git_agent_runner.live import Live, View
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.preflight import hold
-from git_agent_runner.settle import Settled, record_spawned, settle, settle_unstarted, tip, work_tree
-from git_agent_runner.store import attempts
+from git_agent_runner.settle import Settled, settle, settle_unstarted, tip, work_tree
+from git_agent_runner.store import attempts, holding
+from git_agent_runner.store.holding import Holder
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
 from git_agent_runner.store.locks import Lock, try_lock
 from git_agent_runner.supervise.signals import ENDING, caught
 from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Asked
-
-
-class View(NamedTuple):
-    """What the person sees while the engine runs. `chunk` gets the engine's bytes, `events` what they mean; `close`
-    comes after the last of them.
-    """
-
-    chunk: Callable[[Source, bytes], None] | None = None
-    events: Callable[[list[Event]], None] | None = None
-    stall: Callable[[float], None] | None = None
-    close: Callable[[], None] | None = None
 
 
 class Finished(NamedTuple):
@@ -49,16 +38,22 @@ class Finished(NamedTuple):
 def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> Finished:
     """Run the plan.
 
-    Raises UserError `run_live` when the run is another process's, or was since the plan was made. An engine that
-    cannot be started (SpawnFailed) is recorded before its error goes on.
+    Raises UserError `run_live` when the run is another process's, or was since the plan was made, `session_held` when
+    its session is. An engine that cannot be started (SpawnFailed) is recorded before its error goes on.
     """
     record, lock = _open_run(ctx, plan)
-    with lock:
+    with ExitStack() as held:
+        held.enter_context(lock)
         attempt = _attempt(ctx, plan, record)
+        holder = holding.ourselves(record, attempt.started_at)
+        holding.sign(lock, holder)
+        take = partial(_take_session, ctx, held, holder, plan.engine.name)
+        if plan.session:
+            take(plan.session)
         if plan.kind == "start":
             attempts.new_run(ctx.layout, record.run_id)
         attempts.begin(ctx.layout, attempt)
-        live = _Live(ctx, plan, record, attempt, view)
+        live = Live(ctx, plan, record, attempt, view, take)
         try:
             _save_begun(ctx, plan, record)
             outcome = _supervise(ctx, plan, live, timeout)
@@ -71,6 +66,10 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
             except UserError as error:
                 error.hints = (*error.hints, *_unsettled(live.record))
                 raise
+
+
+def _take_session(ctx: Context, held: ExitStack, holder: Holder, engine: str, session: str) -> None:
+    held.enter_context(holding.hold_session(ctx.layout, holder, engine, session))
 
 
 def _unsettled(record: Record) -> tuple[str, ...]:
@@ -162,51 +161,7 @@ def _save_begun(ctx: Context, plan: Plan, record: Record) -> None:
         ctx.runs.update(record.handle, lambda _: record)
 
 
-class _Live:
-    """What is learned while the engine runs. It lives as long as one attempt's process."""
-
-    def __init__(self, ctx: Context, plan: Plan, record: Record, attempt: Attempt, view: View) -> None:
-        self.ctx = ctx
-        self.plan = plan
-        self.record = record
-        self.attempt = attempt
-        self.view = view
-        self._decoder = Decoder(profile(plan.engine.name, ctx.environ))
-        self._known = plan.kind in ("resume", "continue")
-
-    def spawned(self, pid: int, created: float) -> None:
-        self.attempt = self.attempt._replace(pid=pid, process_started=created)
-        record_spawned(self.ctx, self.attempt, self.record)
-
-    def chunk(self, source: Source, data: bytes) -> None:
-        events = self._decoder.feed(source, data) if self.view.events or not self._known else []
-        for event in events:
-            if event.kind == "session" and not self._known:
-                self._learn(event.data["value"])
-        if self.view.chunk:
-            self.view.chunk(source, data)
-        if self.view.events:
-            self.view.events(events)
-
-    def finish(self) -> None:
-        if self.view.events:
-            self.view.events(self._decoder.close())
-        if self.view.close:
-            self.view.close()
-
-    def _learn(self, value: str) -> None:
-        """A killed machine must not cost the session: it is stored the moment the engine prints it."""
-        self._known = True
-        session = Session(self.plan.engine.field, value)
-        self.attempt = self.attempt._replace(session=session)
-        parent = self.attempt.parent_session
-        self.record = self.record._replace(session=session, parent_session=parent)
-        with suppress(UserError):  # not worth ending the engine for; it is written again when the attempt is settled
-            attempts.save(self.ctx.layout, self.attempt)
-            self.ctx.runs.update(self.record.handle, lambda old: old._replace(session=session, parent_session=parent))
-
-
-def _supervise(ctx: Context, plan: Plan, live: _Live, timeout: float | None) -> Outcome:
+def _supervise(ctx: Context, plan: Plan, live: Live, timeout: float | None) -> Outcome:
     env = engine_environment(ctx, plan, live.record)
     folder = ctx.layout.attempt(live.record.run_id, live.attempt.number)
     if plan.interactive:

@@ -44,7 +44,8 @@ class Attempt(NamedTuple):
     """One engine process of a run: attempt.yaml. It carries all that is needed to rebuild the record.
 
     `exit_status` is the engine's own, negative for a signal, None while it runs or when it was never spawned
-    (`error` then says why). `pid` and `process_started` (seconds since the epoch) name the engine's process.
+    (`error` then says why). `pid`, `process_started` (seconds since the epoch) and `boot_id`, the boot that they are
+    of where the platform names it, are the engine's process.
     `candidates` are the sessions, two or more, any of which may be the one that a new attempt began.
     """
 
@@ -82,6 +83,7 @@ class Attempt(NamedTuple):
     survivors: tuple[str, ...] = ()
     schema: int = SCHEMA
     candidates: tuple[str, ...] = ()
+    boot_id: str | None = None
 
 
 class Repository(NamedTuple):

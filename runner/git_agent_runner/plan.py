@@ -24,6 +24,7 @@ from git_agent_runner.preflight import (
     session_value,
 )
 from git_agent_runner.refs import busy_branch, worktrees
+from git_agent_runner.store.holding import refuse_held
 from git_agent_runner.worktrees import Place, place
 
 if TYPE_CHECKING:
@@ -122,12 +123,14 @@ def plan_resume(
     session of the directory, or opens the engine's `picker`.
 
     Raises UserError with a code that says what is missing: `session_unknown`, `session_malformed`,
-    `session_missing`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, `directory_gone`, ….
+    `session_missing`, `session_held`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, ….
     """
     engine = load(record.agent_name)
     refuse_live(ctx, record)
     by_id = kind == "resume"
     value = session_value(ctx, record, engine, session) if by_id else record.session.value
+    if value:
+        refuse_held(ctx.layout, record.handle, engine.name, value)
     program = able_program(ctx, engine, record, value, by_id=by_id)
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:

@@ -40,7 +40,7 @@ _DIRECTORY: tuple[tuple[Role, str], ...] = (("directory", "where a session goes 
 
 def refuse_live(ctx: Context, record: Record) -> None:
     """Raises UserError `run_live` when an attempt of this run is still going on."""
-    if attempts.state(ctx.layout, record.handle, record.run_id) == "running":
+    if attempts.standing(ctx.layout, record.handle, record.run_id) == "running":
         raise _live(ctx, record)
 
 
@@ -56,13 +56,18 @@ def _live(ctx: Context, record: Record) -> UserError:
     attempt = attempts.latest(ctx.layout, record.run_id)
     pid = attempt.pid if attempt and attempt.ended_at is None else None
     if pid is None:
-        return UserError(f"run {record.handle} is still running", code="run_live", hints=("wait for it to end",))
+        return UserError(f"run {record.handle} is still running", code="run_live", hints=_either(record))
     orphan = "" if is_locked(ctx.layout.run_lock(record.handle)) else ", though its git-agent was killed"
     return UserError(
         f"run {record.handle} is still running: {record.agent_name} is process {pid}{orphan}",
         code="run_live",
-        hints=(f"wait for it, or end it: kill -INT -- -{pid}",),
+        hints=_either(record),
     )
+
+
+def _either(record: Record) -> tuple[str, ...]:
+    command = f"git agent resume {record.handle}"
+    return (f'wait for its end: {command} --wait "<message>"', f'or end it first: {command} --kill "<message>"')
 
 
 def session_value(ctx: Context, record: Record, engine: Engine, override: str | None) -> str:

@@ -177,17 +177,17 @@ def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:
     run.process.communicate()
     handle = cli.record().handle
     done = cli.run("resume", "go on")
-    hint = f"kill -INT -- -{engine}"
     assert (done.status, done.lines) == (
         128,
         [
             f"fatal: run {handle} is still running: codex is process {engine}, though its git-agent was killed",
-            f"hint: wait for it, or end it: {hint}",
+            f'hint: wait for its end: git agent resume {handle} --wait "<message>"',
+            f'hint: or end it first: git agent resume {handle} --kill "<message>"',
         ],
     )
     assert "status    running" in cli.ok("status").out
     assert cli.run("doctor").out.count("killed") == 0
-    subprocess.run(("bash", "-c", hint), check=True)
+    os.killpg(engine, signal.SIGINT)
     wait_until_over(running)
     cli.ok("resume", "go on")
     assert [cli.attempt(number).status for number in (1, 2)] == ["interrupted", "completed"]

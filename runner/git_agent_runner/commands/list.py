@@ -55,8 +55,8 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
 
 
 def status(ctx: Context, row: Row) -> str:
-    """The last attempt's status; while there is none, what the run's lock says of it."""
-    if row.status:
+    """The last attempt's status; while there is none, and where a resume is queued, what the run's locks say."""
+    if row.status and not attempts.queued(ctx.layout, row.handle):
         return row.status
     state = attempts.state(ctx.layout, row.handle, row.run_id)
     return "interrupted" if state == "dead" else state

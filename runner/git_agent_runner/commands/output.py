@@ -10,8 +10,9 @@ from typing import Any
 from git_agent_extractors.model import Event, Source
 from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
-from git_agent_runner.drive import Finished, View
+from git_agent_runner.drive import Finished
 from git_agent_runner.engines import load
+from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.supervise.watch import Outcome

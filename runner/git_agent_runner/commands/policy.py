@@ -53,7 +53,7 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         return _go(ctx, wish, mode, found)
     from git_agent_runner.commands import turns
 
-    told = ""
+    announced = False
     run = turns.end_live(ctx, found) if wish.kill else found
     while True:
         try:
@@ -61,8 +61,9 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         except UserError as error:
             if not wish.wait or error.code not in turns.HELD:
                 raise
-            if told != (told := told or error.message):
-                say(f"waiting: {told}")
+            if not announced:
+                say(f"waiting: {error.message}")
+            announced = True
         run = turns.wait(ctx, run, wish.session)
 
 

@@ -14,6 +14,8 @@ from git_agent_runner.errors import UsageError
 from git_agent_runner.store.index import PREFIX_LENGTH
 from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 
+_GIVEN = {click.core.ParameterSource.COMMANDLINE}
+
 
 @click.command(cls=parse.EngineCommand, short_help="Go on with this branch's session")
 @click.argument("words", metavar="[HANDLE] [MESSAGE]", nargs=-1)
@@ -33,6 +35,7 @@ from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
 @click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
+@click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -40,6 +43,10 @@ from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
     metavar="SECONDS",
     help="End the engine after this time.",
 )
+@click.option("--wait", is_flag=True, help="Wait for whoever is at work on the run or its session.")
+@click.option("--kill", is_flag=True, help="End the run's attempt first, if one is going on.")
+@click.option("--all", "everything", is_flag=True, help="Go on with every unfinished run of the repository.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="With --all: so many at the same time, else 4.")
 @click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
@@ -58,6 +65,10 @@ def command(  # noqa: PLR0917  click passes options by name
     session: str | None,
     trust: bool,
     timeout: float | None,
+    wait: bool,
+    kill: bool,
+    everything: bool,
+    jobs: int | None,
     raw: bool,
     as_json: bool,
     verbose: bool,
@@ -69,8 +80,18 @@ def command(  # noqa: PLR0917  click passes options by name
     """
     if strict and fallback not in (None, "fail"):
         raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
+    if jobs is not None and not everything:
+        raise UsageError("--jobs needs --all", hints=("one run is one job",))
+    if not everything:
+        _refuse_both(wait=wait, kill=kill, dry_run=dry_run)
     ctx = context.load()
     named, said = _words(ctx, words, handle)
+    if everything:
+        from git_agent_runner.commands import many  # a rare need
+
+        _refuse_beside_all(named)
+        message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
+        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or many.JOBS, timeout, dry_run, as_json))
     where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     interactive = interactive or _opens(message is not None, named, words, dry_run=dry_run)
@@ -85,6 +106,8 @@ def command(  # noqa: PLR0917  click passes options by name
         dry_run=dry_run,
         cwd=_directory(cwd),
         session=session,
+        wait=wait,
+        kill=kill,
     )
     found = find(ctx, where, verbose=verbose)
     if isinstance(found, Elsewhere):
@@ -92,6 +115,39 @@ def command(  # noqa: PLR0917  click passes options by name
 
         found = taken_up(ctx, found, trusted=trust, dry_run=dry_run)
     return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), found)
+
+
+def _refuse_both(*, wait: bool, kill: bool, dry_run: bool) -> None:
+    given = [name for name, is_given in (("--wait", wait), ("--kill", kill), ("--dry-run", dry_run)) if is_given]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hints=("give one of them",))
+
+
+def _refuse_beside_all(handle: str | None) -> None:
+    """What names or shapes one run says nothing of all of them."""
+    own = {
+        "everything",
+        "words",
+        "message_text",
+        "message_file",
+        "strict",
+        "kill",
+        "jobs",
+        "timeout",
+        "dry_run",
+        "as_json",
+    }
+    here = click.get_current_context()
+    given = [param for param in here.command.params if here.get_parameter_source(param.name or "") in _GIVEN]
+    strange = [param.opts[0] for param in given if param.name not in own]
+    if handle is not None:
+        strange.insert(0, f"the handle {handle}")
+    elif parse.engine_args():
+        strange.append("an engine's own flags")
+    if strange:
+        raise UsageError(
+            f"{strange[0]} and --all exclude each other", hints=("--all goes on with every unfinished run",)
+        )
 
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:

@@ -77,7 +77,10 @@ def state_text(ctx: Context, record: Record) -> str:
     state = attempts.state(ctx.layout, record.handle, record.run_id)
     if state == "running":
         silent = _silence(ctx, record)
-        return f"running, stalled: nothing printed for {silent:.0f} s" if silent > ctx.settings.stall_after else state
+        stalled = f", stalled: nothing printed for {silent:.0f} s" if silent > ctx.settings.stall_after else ""
+        return state + stalled + (", another resume waits for it" if attempts.queued(ctx.layout, record.handle) else "")
+    if state == "waiting":
+        return "waiting: a resume is queued until its session is free"
     return "interrupted (git-agent could not settle it)" if state == "dead" else record.status or "unknown"
 
 
@@ -112,6 +115,8 @@ def _commit(ctx: Context, record: Record) -> str:
 
 
 def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
+    if attempt.kind == "adopt":
+        return "adopted: nothing was run"
     if attempt.kind == "adopt":
         return "adopted: nothing was run"
     if attempt.ended_at is None:

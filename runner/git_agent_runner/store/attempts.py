@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, get_args
+from typing import Literal, get_args
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.errors import UserError
@@ -26,10 +26,8 @@ from git_agent_runner.store.document import (
     read_text,
 )
 from git_agent_runner.store.layout import Layout, handle_of, run_directory
+from git_agent_runner.store.liveness import lives
 from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
-
-if TYPE_CHECKING:
-    import psutil
 
 FILE = "attempt.yaml"
 
@@ -64,6 +62,7 @@ SHAPE = Shape(
         Field("host", "host", TEXT, required=True),
         Field("pid", "pid", optional(COUNT)),
         Field("processStarted", "process_started", optional(SECONDS)),
+        Field("bootId", "boot_id", optional(TEXT)),
         Field("exitStatus", "exit_status", optional(INTEGER)),
         Field("error", "error", optional(TEXT)),
         Field("status", "status", STATUS),
@@ -167,37 +166,24 @@ def rebuild(layout: Layout, run_id: str) -> Record:
 
 
 def state(layout: Layout, handle: str, run_id: str) -> State:
-    """running: a process holds the run's lock, or the engine outlived the git-agent that started it."""
+    """running: a process holds the run's lock, or the engine outlived the git-agent that started it.
+
+    waiting: nothing runs, and a `resume --wait` of it is queued. dead: its last attempt was never settled.
+    """
+    now = standing(layout, handle, run_id)
+    return "waiting" if now != "running" and queued(layout, handle) else now
+
+
+def standing(layout: Layout, handle: str, run_id: str) -> Literal["running", "dead", "finished"]:
+    """The state but for what waits for it."""
     if locks.is_locked(layout.run_lock(handle)):
         return "running"
     attempt = latest(layout, run_id)
     if attempt is None or attempt.ended_at is not None:
         return "finished"
-    return "running" if _lives(attempt.pid, attempt.process_started) else "dead"
+    return "running" if lives(attempt) else "dead"
 
 
-def _lives(pid: int | None, started: float | None) -> bool:
-    """Does anything live in the session of the engine that was started then? Its launcher may be gone already.
-
-    A tool's daemon, which sits in a session of its own, does not count.
-    """
-    if pid is None or started is None:
-        return False
-    import psutil  # costs 15 ms, and only a run that was left behind needs it
-
-    try:
-        if abs(psutil.Process(pid).create_time() - started) > 1:
-            return False  # used again, which the kernel does to no number that a living session still has
-    except psutil.Error:
-        pass  # gone, but perhaps not alone
-    return any(_lives_in(process, pid) for process in psutil.process_iter())
-
-
-def _lives_in(process: psutil.Process, session: int) -> bool:
-    import psutil
-
-    try:
-        mine = session in (process.pid, os.getsid(process.pid))
-        return mine and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, OSError):
-        return False
+def queued(layout: Layout, handle: str) -> bool:
+    """Does a `resume --wait` wait for its turn? From its lock."""
+    return locks.is_locked(layout.waiting_lock(handle))

@@ -3,7 +3,7 @@
 <git common dir>/agent/
     index/<handle>.yaml                        the record
     runs/<run id>/attempts/0001/attempt.yaml   and stdout, stderr, pty-output
-    locks/                                     lock files, empty
+    locks/                                     lock files; those that are held long say by whom
     cache/list                                 derived; may be deleted at any time
 """
 
@@ -68,6 +68,16 @@ class Layout(NamedTuple):
     def run_lock(self, handle: str) -> str:
         """Held as long as an attempt of the run lives: this is what makes a run `running`."""
         return self.lock(f"run-{_checked_handle(handle)}")
+
+    def session_lock(self, engine: str, session: str) -> str:
+        """Held as long as an attempt may write to this session of that engine, whatever run it is in."""
+        from hashlib import sha256  # costs 2 ms, and a list needs none
+
+        return self.lock(f"session-{sha256(f'{engine} {session}'.encode(errors='surrogateescape')).hexdigest()[:32]}")
+
+    def waiting_lock(self, handle: str) -> str:
+        """Held by the `resume --wait` that is the next one of the run."""
+        return self.lock(f"waiting-{_checked_handle(handle)}")
 
     def lock(self, name: str) -> str:
         """A lock file by a name of ours, such as `notes`."""

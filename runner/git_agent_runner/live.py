@@ -1,0 +1,82 @@
+"""While an engine runs: its process and its session go to disk as soon as they are known, its output to the person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_agent_extractors.live import Decoder
+from git_agent_extractors.model import Event, Session, Source
+from git_agent_runner.context import Context
+from git_agent_runner.engines import profile
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.plan import Plan
+from git_agent_runner.settle import record_spawned
+from git_agent_runner.store import attempts
+from git_agent_runner.store.liveness import boot_id
+
+
+class View(NamedTuple):
+    """What the person sees while the engine runs. `chunk` gets the engine's bytes, `events` what they mean; `close`
+    comes after the last of them.
+    """
+
+    chunk: Callable[[Source, bytes], None] | None = None
+    events: Callable[[list[Event]], None] | None = None
+    stall: Callable[[float], None] | None = None
+    close: Callable[[], None] | None = None
+
+
+class Live:
+    """What is learned while the engine runs. It lives as long as one attempt's process.
+
+    `take` gets the session's lock; it raises UserError where another process has it.
+    """
+
+    def __init__(
+        self, ctx: Context, plan: Plan, record: Record, attempt: Attempt, view: View, take: Callable[[str], None]
+    ) -> None:
+        self.ctx = ctx
+        self.plan = plan
+        self.record = record
+        self.attempt = attempt
+        self.view = view
+        self._take = take
+        self._decoder = Decoder(profile(plan.engine.name, ctx.environ))
+        self._known = plan.kind in ("resume", "continue")
+
+    def spawned(self, pid: int, created: float) -> None:
+        self.attempt = self.attempt._replace(pid=pid, process_started=created, boot_id=boot_id())
+        record_spawned(self.ctx, self.attempt, self.record)
+
+    def chunk(self, source: Source, data: bytes) -> None:
+        events = self._decoder.feed(source, data) if self.view.events or not self._known else []
+        for event in events:
+            if event.kind == "session" and not self._known:
+                self._learn(event.data["value"])
+        if self.view.chunk:
+            self.view.chunk(source, data)
+        if self.view.events:
+            self.view.events(events)
+
+    def finish(self) -> None:
+        if self.view.events:
+            self.view.events(self._decoder.close())
+        if self.view.close:
+            self.view.close()
+
+    def _learn(self, value: str) -> None:
+        """A killed machine must not cost the session: it is stored the moment the engine prints it."""
+        self._known = True
+        if value != self.plan.session:
+            with suppress(UserError):  # an id that is new to all of us is nobody else's
+                self._take(value)
+        session = Session(self.plan.engine.field, value)
+        self.attempt = self.attempt._replace(session=session)
+        parent = self.attempt.parent_session
+        self.record = self.record._replace(session=session, parent_session=parent)
+        with suppress(UserError):  # not worth ending the engine for; it is written again when the attempt is settled
+            attempts.save(self.ctx.layout, self.attempt)
+            self.ctx.runs.update(self.record.handle, lambda old: old._replace(session=session, parent_session=parent))

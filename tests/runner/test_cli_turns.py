@@ -1,0 +1,267 @@
+"""One writer to a session: a second one is refused, waits for its turn with --wait, or ends the first with --kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from git_agent_extractors.model import Session
+from git_agent_runner.model import Record
+from git_agent_runner.store import attempts
+from git_agent_runner.store.locks import is_locked
+from support.cli import PATIENCE, Cli, wait_for
+
+
+class Working:
+    """A command whose stand-in has printed its session and works until `go_on`."""
+
+    def __init__(self, cli: Cli, *words: str, work: str = "") -> None:
+        self.cli = cli
+        self.ready, self.gate = cli.home / "ready", cli.home / "gate"
+        for path in (self.ready, self.gate):
+            path.unlink(missing_ok=True)
+        loop = f"while [ ! -e '{self.gate}' ]; do sleep 0.02; done"
+        self.process = cli.start(*words, FAKE_CMD=f"{work}; echo $$ > '{self.ready}'; {loop}".removeprefix("; "))
+        self.tool = int(wait_for(self.ready))
+
+    def go_on(self) -> None:
+        self.gate.touch()
+        self.process.communicate(timeout=PATIENCE)
+
+
+def until_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def until_waiting(cli: Cli, handle: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_locked(cli.layout.waiting_lock(handle)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def two(cli: Cli, tmp_path: Path) -> tuple[Cli, Cli, Record, Record]:
+    """Two runs in two work trees that share one session, as `resume --session` makes them."""
+    first = cli.begin("codex")
+    there = Cli(cli.repo.worktree(tmp_path / "linked", "feature"), cli.home)
+    second = there.begin("codex")
+    assert (first.session, first.handle == second.handle) == (second.session, False)
+    return cli, there, first, second
+
+
+def test_a_second_writer_of_another_run_and_work_tree_is_refused(two: tuple[Cli, Cli, Record, Record]) -> None:
+    cli, there, first, _ = two
+    work = Working(cli, "resume", "one")
+    expected = f"fatal: run {first.handle} (git-agent is process {work.process.pid}, in {cli.repo.path}, since "
+    for words in (
+        ["resume", "two"],
+        ["resume", "--strict", "two"],
+        ["start", "--resume", "two"],
+        ["resume", "-n", "two"],
+    ):
+        done = there.run(*words)
+        assert done.status == 128
+        line = done.lines[0].replace("fatal: Session resumption failed: ", "fatal: ")
+        assert line.startswith(expected)
+        assert line.endswith(f" is at work on session {first.session.value}")
+    told = there.ok("status", "--json").json
+    assert (told["resumable"], told["reason"]["code"], told["state"]) == (False, "session_held", "finished")
+    work.go_on()
+    there.ok("resume", "two")
+    assert [call["stdin"] for call in cli.calls()][-2:] == ["one", "two"]
+
+
+def test_a_session_given_by_hand_is_held_too(two: tuple[Cli, Cli, Record, Record]) -> None:
+    cli, there, first, _ = two
+    other = there.begin("codex", FAKE_ID="new")
+    work = Working(cli, "resume", "one")
+    done = there.run("resume", other.handle, "--session", str(first.session.value), "--json", "two")
+    assert (done.status, done.json["error"]["code"]) == (128, "session_held")
+    there.ok("resume", other.handle, "two")
+    work.go_on()
+
+
+def test_the_session_that_a_start_has_just_begun_is_held(cli: Cli, tmp_path: Path) -> None:
+    there = Cli(cli.repo.worktree(tmp_path / "linked", "feature"), cli.home)
+    other = there.begin("codex", FAKE_ID="new")
+    work = Working(
+        cli, "start", "-e", "codex", "one", work=f"until grep -q value '{cli.layout.index_dir}'/*; do :; done"
+    )
+    while not (session := cli.record(cli.pointers()["main"]).session).value:
+        time.sleep(0.02)
+    done = there.run("resume", other.handle, "--session", str(session.value), "two")
+    assert (done.status, "is at work on session" in done.lines[0]) == (128, True)
+    work.go_on()
+
+
+def test_waiting_for_the_run_itself(cli: Cli) -> None:
+    """Two wait; each goes on in its turn, on what the ones before it left."""
+    handle = cli.begin("codex").handle
+    work = Working(cli, "resume", "one")
+    first = cli.start("resume", "--wait", "two")
+    until_waiting(cli, handle)
+    second = cli.start("resume", "--wait", "three")
+    assert "status    running, another resume waits for it, " in cli.ok("status").out
+    assert cli.ok("status", "--json").json["state"] == "running"
+    work.go_on()
+    told = [process.communicate(timeout=PATIENCE)[1].decode() for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert told[0].count("git-agent: waiting: ") == 1
+    assert f"git-agent: waiting: run {handle} is still running: codex is process " in told[0]
+    messages = [cli.attempt(number).message for number in range(1, 5)]
+    assert (messages[:2], sorted(map(str, messages[2:]))) == (["begin", "one"], ["three", "two"])
+    assert {cli.attempt(number).resumed for number in (2, 3, 4)} == {"yes"}
+    assert cli.ok("status", "--json").json["state"] == "finished"
+
+
+def test_waiting_for_another_run_that_has_the_session(two: tuple[Cli, Cli, Record, Record]) -> None:
+    cli, there, first, second = two
+    work = Working(cli, "resume", "one")
+    waiting = there.start("resume", "--wait", "--timeout", "50", "two")
+    until_waiting(there, second.handle)
+    assert "status    waiting: a resume is queued until its session is free, " in there.ok("status").out
+    assert there.ok("status", "--json").json["state"] == "waiting"
+    listed = {row["handle"]: row["status"] for row in cli.ok("list", "--json").json["runs"]}
+    assert listed == {first.handle: "running", second.handle: "waiting"}
+    work.go_on()
+    told = waiting.communicate(timeout=PATIENCE)[1].decode()
+    assert (waiting.returncode, told.count(f"git-agent: waiting: run {first.handle} ")) == (0, 1)
+    assert there.record(second.handle).status == "completed"
+
+
+def test_nothing_to_wait_for(cli: Cli) -> None:
+    cli.begin("codex")
+    assert "waiting" not in cli.ok("resume", "--wait", "go on").err
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])
+def test_the_wait_is_ended(cli: Cli, number: int, status: int) -> None:
+    handle = cli.begin("codex").handle
+    work = Working(cli, "resume", "one")
+    waiting = cli.start("resume", "--wait", "two")
+    until_waiting(cli, handle)
+    waiting.send_signal(number)
+    waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, is_locked(cli.layout.waiting_lock(handle))) == (status, False)
+    work.go_on()
+    assert (cli.record().attempts, [call["stdin"] for call in cli.calls()]) == (2, ["begin", "one"])
+
+
+def test_a_killed_waiter_leaves_no_one_waiting(cli: Cli) -> None:
+    """And a run that nobody settled is settled by the next, though another one is queued."""
+    handle = cli.begin("codex").handle
+    work = Working(cli, "resume", "one")
+    waiting = [cli.start("resume", "--wait", word) for word in ("two", "three")]
+    until_waiting(cli, handle)
+    engine = os.getsid(work.tool)
+    work.process.kill()
+    work.process.communicate()
+    os.killpg(engine, signal.SIGKILL)
+    for process in waiting:
+        process.communicate(timeout=PATIENCE)
+    assert [process.returncode for process in waiting] == [0, 0]
+    statuses = [cli.attempt(number).status for number in range(1, 5)]
+    assert statuses == ["completed", "interrupted", "completed", "completed"]
+
+
+def test_kill_ends_what_goes_on_and_then_resumes(cli: Cli) -> None:
+    session = cli.begin("codex").session
+    work = Working(cli, "resume", "one")
+    handle = cli.record().handle
+    done = cli.ok("resume", "--kill", "two")
+    work.process.communicate(timeout=PATIENCE)
+    assert done.lines[0] == f"git-agent: ending the attempt of run {handle} that is going on"
+    assert (work.process.returncode, cli.attempt(2).status) == (143, "interrupted")
+    until_gone(work.tool)
+    assert (cli.attempt(3).resumed, cli.attempt(3).status, cli.record().session) == ("yes", "completed", session)
+    assert cli.attempt(2).survivors == ()
+
+
+def test_kill_ends_an_engine_whose_git_agent_is_gone(cli: Cli) -> None:
+    cli.begin("codex")
+    work = Working(cli, "resume", "one", work="trap '' INT TERM")
+    work.process.kill()
+    work.process.communicate()
+    cli.ok("resume", "--kill", "two")
+    until_gone(work.tool)
+    assert [cli.attempt(number).status for number in (2, 3)] == ["interrupted", "completed"]
+
+
+def test_kill_ends_a_git_agent_that_does_not_answer(cli: Cli) -> None:
+    cli.begin("codex")
+    work = Working(cli, "resume", "one")
+    work.process.send_signal(signal.SIGSTOP)
+    cli.ok("resume", "--kill", "two")
+    until_gone(work.tool)
+    work.process.communicate(timeout=PATIENCE)
+    assert work.process.returncode == -signal.SIGKILL
+    assert [cli.attempt(number).status for number in (2, 3)] == ["interrupted", "completed"]
+
+
+def test_kill_of_a_run_that_is_not_running(cli: Cli) -> None:
+    cli.begin("codex")
+    assert "ending" not in cli.ok("resume", "--kill", "go on").err
+
+
+def test_kill_leaves_another_runs_attempt_alone(two: tuple[Cli, Cli, Record, Record]) -> None:
+    cli, there, first, _ = two
+    work = Working(cli, "resume", "one")
+    done = there.run("resume", "--kill", "two")
+    assert (done.status, f"run {first.handle} " in done.lines[0]) == (128, True)
+    work.go_on()
+    assert (work.process.returncode, cli.record(first.handle).status) == (0, "completed")
+
+
+@pytest.mark.parametrize(("option", "what"), [("--wait", "wait for itself"), ("--kill", "end itself")])
+def test_from_inside_of_the_run(cli: Cli, option: str, what: str) -> None:
+    """An agent that resumes its own run would wait, or end, for ever."""
+    handle = cli.begin("codex").handle
+    work = Working(cli, "resume", "one")
+    done = cli.run("resume", option, "--json", "two", GIT_AGENT_HANDLE=handle)
+    assert (done.status, done.json["error"]["code"]) == (128, "inside_run")
+    assert done.lines[-2] == f"fatal: this is inside run {handle}, which would {what}"
+    work.go_on()
+    assert work.process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "pair"),
+    [
+        (["--wait", "--kill"], "--wait and --kill"),
+        (["--wait", "-n"], "--wait and --dry-run"),
+        (["--kill", "-n"], "--kill and --dry-run"),
+    ],
+)
+def test_options_that_exclude_each_other(cli: Cli, words: list[str], pair: str) -> None:
+    done = cli.run("resume", *words, "x")
+    assert (done.status, done.lines[0]) == (129, f"fatal: {pair} exclude each other")
+
+
+def test_the_boot_is_written_down(cli: Cli) -> None:
+    cli.begin("codex")
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    assert cli.attempt().boot_id == (boot.read_text().strip() if boot.exists() else None)
+
+
+def test_an_attempt_of_an_earlier_boot_is_over(cli: Cli) -> None:
+    """Its pid is somebody else's by now, who started at the same time."""
+    record = cli.begin("codex")
+    alive = subprocess.Popen(("sleep", "600"), start_new_session=True)
+    started = psutil.Process(alive.pid).create_time()
+    open_one = cli.attempt()._replace(pid=alive.pid, process_started=started, ended_at=None, boot_id="another")
+    attempts.save(cli.layout, open_one)
+    cli.ok("resume", "go on")
+    alive.kill()
+    alive.wait()
+    assert cli.record().attempts == record.attempts + 1
+    assert cli.record().session == Session(record.session.field, record.session.value)

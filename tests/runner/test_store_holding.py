@@ -1,0 +1,153 @@
+"""A session has one writer, whatever its run; who it is can be read; a writer that died holds nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from git_agent_runner.errors import UserError
+from git_agent_runner.store import attempts, holding
+from git_agent_runner.store.holding import Holder
+from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.liveness import boot_id, lives
+from git_agent_runner.store.locks import locked
+from support.stored import HANDLE, MOMENT, attempt, record, run_id
+
+OTHER = "0badcafe"
+SESSION = "0199c9a8-81c0-7800-8aa1-7ffac1586f13"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(str(tmp_path))
+
+
+@pytest.fixture
+def engine() -> Iterator[psutil.Process]:
+    """A process that leads a session of its own, as engines do; it carries no mark of a run."""
+    with subprocess.Popen(("sleep", "600"), start_new_session=True) as process:
+        yield psutil.Process(process.pid)
+        process.kill()
+
+
+def holder(handle: str = HANDLE) -> Holder:
+    return holding.ourselves(record(handle), MOMENT)
+
+
+def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) -> None:
+    with holding.hold_session(layout, holder(), "codex", SESSION):
+        for refuse in (holding.hold_session, lambda *words: holding.refuse_held(words[0], OTHER, *words[2:])):
+            with pytest.raises(UserError) as caught:
+                refuse(layout, holder(OTHER), "codex", SESSION)
+            assert caught.value.code == "session_held"
+            assert caught.value.message == (
+                f"run {HANDLE} (git-agent is process {os.getpid()}, in /home/dev/repo, since {MOMENT})"
+                f" is at work on session {SESSION}"
+            )
+            assert caught.value.hints[0] == f'wait for it: git agent resume {OTHER} --wait "<message>"'
+    holding.refuse_held(layout, OTHER, "codex", SESSION)
+    with holding.hold_session(layout, holder(OTHER), "codex", SESSION):
+        assert holding.signed(layout.session_lock("codex", SESSION)) == holder(OTHER)
+
+
+def test_sessions_and_engines_do_not_stand_in_each_others_way(layout: Layout) -> None:
+    with holding.hold_session(layout, holder(), "codex", SESSION):
+        holding.hold_session(layout, holder(OTHER), "codex", "another").release()
+        holding.hold_session(layout, holder(OTHER), "claude", SESSION).release()
+
+
+@pytest.mark.parametrize("session", ["../../etc/passwd", "a\0b", "x" * 5000, "\udcff", "-rf /", ""])
+def test_no_session_value_leads_out_of_the_folder(layout: Layout, session: str) -> None:
+    with holding.hold_session(layout, holder(), "codex", session):
+        (name,) = os.listdir(f"{layout.root}/locks")
+    assert name.startswith("session-")
+    assert len(name) == len("session-") + 32
+
+
+def test_a_killed_writer_holds_nothing(layout: Layout) -> None:
+    code = "\n".join(
+        (
+            "import time",
+            "from git_agent_runner.store.holding import Holder, hold_session",
+            "from git_agent_runner.store.layout import Layout",
+            f"me = Holder({OTHER!r}, '', 1, 0.0, '', '')",
+            f"lock = hold_session(Layout({layout.common_dir!r}), me, 'codex', {SESSION!r})",
+            "print('held', flush=True)",
+            "time.sleep(600)",
+        )
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen((sys.executable, "-c", code), stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(UserError, match=f"run {OTHER} "):
+            holding.hold_session(layout, holder(), "codex", SESSION)
+        process.kill()
+    holding.hold_session(layout, holder(), "codex", SESSION).release()
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b'{"handle": "x"}', b"\xff", b"[" * 9000, b'{"pid": "x"}', b"null"], ids=repr
+)
+def test_a_lock_that_is_signed_by_nobody_is_still_held(layout: Layout, text: bytes) -> None:
+    path = layout.session_lock("codex", SESSION)
+    with locked(path):
+        Path(path).write_bytes(text)
+        with pytest.raises(UserError, match=r"^another git-agent is at work on session "):
+            holding.hold_session(layout, holder(), "codex", SESSION)
+    holding.refuse_held(layout, OTHER, "codex", SESSION)
+
+
+def left_behind(layout: Layout, engine: psutil.Process, **changes: Any) -> None:
+    """A git-agent held the session and was killed; its attempt was never settled."""
+    facts = {"pid": engine.pid, "process_started": engine.create_time(), "ended_at": None, "boot_id": boot_id()}
+    attempts.new_run(layout, run_id())
+    attempts.begin(layout, attempt(**{**facts, **changes}))
+    holding.hold_session(layout, holder(), "codex", SESSION).release()
+
+
+def test_an_engine_that_outlived_its_git_agent_still_writes(layout: Layout, engine: psutil.Process) -> None:
+    left_behind(layout, engine)
+    with pytest.raises(UserError) as caught:
+        holding.hold_session(layout, holder(OTHER), "codex", SESSION)
+    assert caught.value.message == (
+        f"run {HANDLE} (codex is process {engine.pid}, though its git-agent was killed) is at work on session {SESSION}"
+    )
+    holding.refuse_held(layout, HANDLE, "codex", SESSION)  # its own state tells of its own engine
+    engine.kill()
+    engine.wait()
+    holding.hold_session(layout, holder(OTHER), "codex", SESSION).release()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"ended_at": MOMENT}, id="settled"),
+        pytest.param({"boot_id": "6f1a2b3c-0000-4000-8000-000000000000"}, id="before the machine was booted"),
+        pytest.param({"process_started": 1764238502.25}, id="pid used again"),
+        pytest.param({"pid": None}, id="never started"),
+    ],
+)
+def test_what_only_looks_like_an_engine_holds_nothing(
+    layout: Layout, engine: psutil.Process, changes: dict[str, object]
+) -> None:
+    left_behind(layout, engine, **changes)
+    holding.hold_session(layout, holder(OTHER), "codex", SESSION).release()
+
+
+def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
+    """Start times are computed from the clock; the mark in its environment says whose it is."""
+    env = {**os.environ, "GIT_AGENT_HANDLE": HANDLE}
+    with subprocess.Popen(("sleep", "600"), start_new_session=True, env=env) as process:
+        then = psutil.Process(process.pid).create_time() + 3600
+        mine = attempt(ended_at=None, pid=process.pid, process_started=then, boot_id=boot_id())
+        assert lives(mine)
+        assert not lives(mine._replace(run_id=run_id(OTHER)))
+        process.kill()
