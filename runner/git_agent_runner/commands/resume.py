@@ -35,7 +35,6 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
 @click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
-@click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -117,8 +117,6 @@ def _commit(ctx: Context, record: Record) -> str:
 def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
     if attempt.kind == "adopt":
         return "adopted: nothing was run"
-    if attempt.kind == "adopt":
-        return "adopted: nothing was run"
     if attempt.ended_at is None:
         return f"{attempt.kind}, {state_text(ctx, record)}"
     exit_text = "not started" if attempt.exit_status is None else f"exit {attempt.exit_status}"
