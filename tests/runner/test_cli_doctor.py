@@ -285,6 +285,8 @@ def test_a_session_that_claude_soon_deletes(cli: Cli, settings: dict[str, object
     written = time.time() - days * 86400
     os.utime(session_file(cli), (written, written))
     assert codes(cli) == (["session_expiring"] if found else [])
+    said = [line for line in cli.ok("status").lines if line.startswith("warning: claude deletes session")]
+    assert len(said) == found
 
 
 def test_a_repository_that_may_not_be_written() -> None:

@@ -174,7 +174,7 @@ def test_doctor_names_a_note_that_cannot_be_read(cli: Cli) -> None:
     cli.begin()
     cli.repo.git("notes", "--ref=agent", "add", "-f", "-m", "- {not json\x1b[2J", "HEAD")
     done = cli.run("doctor", "--json")
-    assert [problem["code"] for problem in done.json["problems"]] == ["note_malformed"]
+    assert [problem["code"] for problem in done.json["problems"]] == ["note_malformed", "note_missing"]
     assert "\x1b" not in cli.run("doctor").out
 
 
