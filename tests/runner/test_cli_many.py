@@ -1,82 +1,190 @@
-"""Twenty at once in one repository with two work trees; and some of them killed, at any moment."""
+"""`git agent resume --all`: which runs go on, in which order and where, and what is told of the others."""
 
 from __future__ import annotations
 
-import random
+import re
+import signal
+import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store import attempts
-from git_agent_runner.store.index import Index
-from support.cli import Cli
+from support.cli import Cli, Done
 
-ENGINES = ("codex", "claude")  # the stores of the others are one file for all, which our stand-ins do not lock
-EXPLAINED = {"attempt_empty", "attempt_interrupted", "note_missing", "notes_not_carried"}
-EXPLAINED |= {"record_missing", "run_empty", "scraps"}
-
-
-@pytest.fixture
-def two(cli: Cli, tmp_path: Path) -> tuple[Cli, Cli]:
-    return cli, Cli(cli.repo.worktree(tmp_path / "linked", "feature"), cli.home)
+CRASH = "kill -9 $PPID"
+LIMITED = str(Path(__file__).parents[1] / "extractors/transcripts/codex/0.171.0/14a-ratelimit/stdout")
+PATIENCE = 60.0
+ON = "Continue from where you left off."
 
 
-def test_twenty_starts_at_once(two: tuple[Cli, Cli]) -> None:
-    started = [
-        two[n % 2].start("start", "-e", ENGINES[n // 2 % 2], f"number {n}", FAKE_ID="new", FAKE_EXIT=str(n % 3))
-        for n in range(20)
+def branch(cli: Cli, tmp_path: Path, name: str) -> Path:
+    where = tmp_path / name
+    cli.repo.git("worktree", "add", "-q", "-b", name, str(where))
+    return where
+
+
+def until(found: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def live(cli: Cli, where: Path) -> subprocess.Popen[bytes]:
+    """An attempt that is going on; its git-agent."""
+    before = len(cli.calls())
+    begun = cli.start("start", "-e", "codex", "begin", cwd=where, FAKE_CMD="exec sleep 60", FAKE_ID="new")
+    until(lambda: len(cli.calls()) > before and cli.ok("list", "--json").json["runs"][0]["session"], "it has begun")
+    return begun
+
+
+def resumed(done: Done) -> list[tuple[str, str, str]]:
+    return [(one["handle"], one["status"], one["kind"]) for one in done.json["resumed"]]
+
+
+def skipped(done: Done) -> dict[str, str]:
+    return {one["handle"]: one["reason"] for one in done.json["skipped"]}
+
+
+def test_every_unfinished_run_goes_on_in_its_own_work_tree(cli: Cli, tmp_path: Path) -> None:
+    dead = cli.begin(cwd=branch(cli, tmp_path, "dead"), FAKE_CMD=CRASH, FAKE_ID="new").handle
+    failed = cli.begin("claude", cwd=branch(cli, tmp_path, "failed"), FAKE_EXIT="3", FAKE_OUT="/dev/null").handle
+    fine = cli.begin(cwd=branch(cli, tmp_path, "fine"), FAKE_ID="new").handle
+    done = cli.ok("resume", "--all", "--json", "address the review")
+    assert resumed(done) == [(dead, "completed", "resume"), (failed, "completed", "resume")]
+    assert skipped(done) == {}
+    later = {(call["stdin"], Path(call["cwd"]).name) for call in cli.calls()[3:]}
+    assert later == {("address the review", "dead"), ("address the review", "failed")}
+    assert cli.record(fine).attempts == 1
+
+
+def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None:
+    limited = {"FAKE_OUT": LIMITED, "FAKE_EXIT": "1"}
+    first = cli.begin("codex", cwd=branch(cli, tmp_path, "a"), FAKE_CMD=CRASH, FAKE_ID="new").handle
+    time.sleep(0.01)
+    second = cli.begin("codex", cwd=branch(cli, tmp_path, "b"), **limited).handle
+    time.sleep(0.01)
+    third = cli.begin("codex", cwd=branch(cli, tmp_path, "c"), FAKE_CMD=CRASH, FAKE_ID="new").handle
+    done = cli.ok("resume", "--all", "--jobs", "1", "--json")
+    assert [handle for handle, _, _ in resumed(done)] == [third, first, second]
+    assert {call["stdin"] for call in cli.calls()[3:]} == {ON}
+
+
+def test_a_live_run_is_left_alone_unless_it_is_to_be_ended(cli: Cli, tmp_path: Path) -> None:
+    begun = live(cli, branch(cli, tmp_path, "live"))
+    handle = cli.record().handle
+    done = cli.ok("resume", "--all", "--json", "x")
+    assert (resumed(done), skipped(done)) == ([], {handle: "it is still running; --kill ends it first"})
+    assert begun.poll() is None
+    done = cli.ok("resume", "--all", "--kill", "--json", "x")
+    begun.communicate(timeout=PATIENCE)
+    assert resumed(done) == [(handle, "completed", "resume")]
+    assert (cli.attempt(1).status, cli.attempt(1).survivors) == ("interrupted", ())
+
+
+def test_of_a_branch_one_run_goes_on(cli: Cli) -> None:
+    """The one that it points to; the others are named."""
+    old = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
+    new = cli.begin("claude", FAKE_CMD=CRASH, FAKE_ID="new").handle
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(new, "completed", "resume")]
+    assert skipped(done) == {old: f"run {new} is the one of branch 'main'"}
+
+
+def test_a_finished_run_keeps_its_branchs_older_ones_from_going_on(cli: Cli) -> None:
+    old = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
+    new = cli.begin("claude", FAKE_ID="new").handle
+    done = cli.ok("resume", "--all", "--json")
+    assert (resumed(done), skipped(done)) == ([], {old: f"run {new} is the one of branch 'main'"})
+
+
+@pytest.mark.parametrize("environ", [{"FAKE_CMD": CRASH}, {}], ids=["older is dead", "older is completed"])
+def test_one_without_a_session_gives_way_to_an_older_one(cli: Cli, environ: dict[str, str]) -> None:
+    old = cli.begin("codex", cwd=None, FAKE_ID="new", **environ).handle
+    new = cli.begin(FAKE_ID="none", FAKE_EXIT="3").handle
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(old, "completed", "resume")]
+    assert skipped(done) == {new: "it has no session; an older run of its branch has one"}
+
+
+def test_without_any_session_a_new_one_begins_with_the_runs_own_prompt(cli: Cli) -> None:
+    handle = cli.begin(FAKE_ID="none", FAKE_EXIT="3").handle
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(handle, "completed", "fresh")]
+    assert [call["stdin"] for call in cli.calls()] == ["begin", "begin"]
+
+
+def test_strict_fails_that_run_only(cli: Cli, tmp_path: Path) -> None:
+    lost = cli.begin(FAKE_ID="none", FAKE_EXIT="3").handle
+    fine = cli.begin(cwd=branch(cli, tmp_path, "fine"), FAKE_CMD=CRASH, FAKE_ID="new").handle
+    done = cli.run("resume", "--all", "--strict", "--json")
+    assert (done.status, resumed(done)) == (1, [(fine, "completed", "resume")])
+    assert skipped(done)[lost].startswith("Session resumption failed: ")
+    assert cli.record(lost).attempts == 1
+
+
+def test_a_failure_ends_that_run_only(cli: Cli, tmp_path: Path) -> None:
+    gone = branch(cli, tmp_path, "gone")
+    lost = cli.begin(cwd=gone, FAKE_CMD=CRASH, FAKE_ID="new").handle
+    fine = cli.begin("claude", cwd=branch(cli, tmp_path, "fine"), FAKE_CMD=CRASH).handle
+    cli.repo.git("worktree", "remove", "--force", str(gone))
+    done = cli.run("resume", "--all")
+    assert done.status == 1
+    assert re.search(rf"^{fine}  fine +claude  completed, attempt 2$", done.out, re.MULTILINE), done.out
+    assert re.search(rf"^{lost} +skipped: .*\bgone\b", done.out, re.MULTILINE), done.out
+
+
+def test_a_damaged_record_hides_no_other(cli: Cli, tmp_path: Path) -> None:
+    handle = cli.begin(FAKE_CMD=CRASH).handle
+    other = cli.begin(cwd=branch(cli, tmp_path, "other"), FAKE_CMD=CRASH, FAKE_ID="new").handle
+    Path(cli.layout.index_file(other)).write_text("]")
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(handle, "completed", "resume")]
+    assert any(line.startswith("warning: cannot read ") and other in line for line in done.lines)
+
+
+def test_a_dry_run_starts_nothing(cli: Cli) -> None:
+    handle = cli.begin(FAKE_CMD=CRASH).handle
+    done = cli.ok("resume", "--all", "-n")
+    assert done.out.splitlines()[1] == f"{handle}  main    codex   would be resumed"
+    assert cli.record().attempts == 1
+
+
+def test_nothing_to_do(cli: Cli) -> None:
+    cli.begin()
+    assert cli.ok("resume", "--all").out == "no run is waiting to go on\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
+    handles = [
+        cli.begin(cwd=branch(cli, tmp_path, name), FAKE_CMD=CRASH, FAKE_ID="new").handle for name in ("a", "b", "c")
     ]
-    errors = [process.communicate(timeout=120)[1].decode() for process in started]
-    assert [process.returncode for process in started] == [n % 3 for n in range(20)]
-    assert [text for text in errors if "warning: the note" in text or "could not be" in text] == []
-    cli = two[0]
-    records, problems = Index(cli.layout).read_all()
-    assert (len(records), problems, sorted(cli.noted())) == (20, [], sorted(record.handle for record in records))
-    messages = {cli.attempt(1, record.handle).message: record for record in records}
-    assert messages.keys() == {f"number {n}" for n in range(20)}
-    for n in range(20):
-        record = messages[f"number {n}"]
-        want = (ENGINES[n // 2 % 2], ("main", "feature")[n % 2], str(two[n % 2].repo.path), "completed")
-        assert (record.agent_name, record.branch, record.cwd, record.status) == want
-    branch_of = {record.handle: record.branch for record in records}
-    assert {branch: branch_of[handle] for branch, handle in cli.pointers().items()} == {
-        "main": "main",
-        "feature": "feature",
-    }
-    assert any("told once" in text for text in errors)
-    assert cli.run("doctor").out == "nothing is wrong\n"
+    done = cli.start("resume", "--all", "--jobs", "2", FAKE_CMD="exec sleep 60")
+    until(lambda: len(cli.calls()) == 5, "two have begun")
+    until(lambda: sum(cli.record(handle).attempts == 2 for handle in handles) == 2, "two are recorded")
+    done.send_signal(number)
+    out, _ = done.communicate(timeout=PATIENCE)
+    assert done.returncode == 128 + number
+    assert sorted(cli.record(handle).attempts for handle in handles) == [1, 2, 2]
+    assert {cli.record(handle).status for handle in handles} == {"interrupted"}
+    assert b"not begun: we were told to end" in out
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_some_are_killed(two: tuple[Cli, Cli], seed: int) -> None:
-    """No record that was complete is lost, and what was cut off is told and can be mended."""
-    chance = random.Random(seed)
-    cli = two[0]
-    before = [cli.begin("codex", FAKE_ID="new").handle, two[1].begin("claude").handle]
-    started = [
-        two[n % 2].start("start", "-e", ENGINES[n // 2 % 2], f"number {n}", FAKE_ID="new", FAKE_CMD="sleep 0.3")
-        for n in range(18)
-    ]
-    for process in chance.sample(started, 6):
-        time.sleep(chance.random() * 0.4)
-        process.kill()
-    for process in started:
-        process.communicate(timeout=120)
-    done = [process for process in started if process.returncode == 0]
-    records, problems = Index(cli.layout).read_all()
-    completed = {record.handle for record in records if record.status == "completed"}
-    assert problems == []
-    assert set(before) <= completed
-    assert len(completed) >= len(done) + 2
-    assert completed <= set(cli.noted())
-    found = cli.run("doctor", "--json").json["problems"]
-    assert {problem["code"] for problem in found} <= EXPLAINED, found
-    assert {row["handle"] for row in cli.ok("list", "--json").json["runs"]} == {record.handle for record in records}
-    cli.run("doctor", "--repair")
-    again, problems = Index(cli.layout).read_all()
-    runs = [name for name in Path(cli.layout.runs_dir).iterdir() if attempts.latest(cli.layout, name.name)]
-    assert (len(again), problems) == (len(runs), [])
-    for each in two:
-        assert each.run("resume", "go on", FAKE_ID="new").status in (0, 1, 128)
-        assert each.run("status").status == 0
+USAGE = {
+    "handle": (["resume", "--all", "7f3a9c21", "x"], "the handle 7f3a9c21 and --all exclude each other"),
+    "branch": (["resume", "--all", "--branch", "main"], "--branch and --all exclude each other"),
+    "terminal form": (["resume", "--all", "-i"], "-i and --all exclude each other"),
+    "session": (["resume", "--all", "--session", "x"], "--session and --all exclude each other"),
+    "flags": (["resume", "--all", "--", "--yolo"], "an engine's own flags and --all exclude each other"),
+    "jobs": (["resume", "--jobs", "2", "x"], "--jobs needs --all"),
+    "no jobs": (["resume", "--all", "--jobs", "0"], "invalid value for '--jobs'"),
+}
+
+
+@pytest.mark.parametrize(("words", "text"), USAGE.values(), ids=USAGE)
+def test_usage(cli: Cli, words: list[str], text: str) -> None:
+    done = cli.run(*words)
+    assert (done.status, text in done.lines[0]) == (129, True), done
