@@ -15,7 +15,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.present import fatal, shown
 
 # What a commit may carry on, or what only the person can mend: a check of the repository names these.
-_CHECKED = ("record_", "note_", "pointer_")
+_CHECKED = ("record_", "note_malformed", "notes_damaged", "pointer_")
 _RECORDING = re.compile(r"((?:.*/)?recordings/[^/]+/[^/]+/[^/]+)/[^/]+")
 
 
@@ -26,10 +26,9 @@ def check() -> int:
     except UserError as error:
         fatal(error.message, error.hints)
         return 1
+    _, found = examine(ctx)
     problems = [
-        f"{shown(one.problem)}; mend it with: {shown(one.mend)}"
-        for one in examine(ctx)
-        if one.code.startswith(_CHECKED)
+        f"{shown(one.problem)}; mend it with: {shown(one.mend)}" for one in found if one.code.startswith(_CHECKED)
     ]
     problems += _recordings(ctx.repo.top, staged(os.environ))
     for problem in problems:

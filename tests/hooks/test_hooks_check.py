@@ -30,6 +30,16 @@ def stage(cli: Cli, old: bytes = b"", new: bytes = b"") -> Path:
     return place
 
 
+def test_notes_that_git_cannot_read_are_named(cli: Cli) -> None:
+    cli.begin()
+    assert check(cli) == (0, [])
+    (cli.repo.path / ".git/refs/notes/agent").write_text("")
+    status, (line,) = check(cli)
+    assert status == 1
+    assert line.startswith("git-agent: refs/notes/agent cannot be read: ")
+    assert "mend it with: git agent doctor --repair" in line
+
+
 def test_a_good_recording_passes(cli: Cli) -> None:
     stage(cli)
     assert check(cli) == (0, [])

@@ -10,6 +10,7 @@ import click
 from git_agent_runner import context
 from git_agent_runner.commands import doctor_attempts as attempts
 from git_agent_runner.commands import doctor_locks as locks
+from git_agent_runner.commands import doctor_notes as damage
 from git_agent_runner.commands import doctor_records as records
 from git_agent_runner.commands import doctor_refs as refs
 from git_agent_runner.commands import doctor_sessions as sessions
@@ -33,6 +34,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     records.unrecorded,
     records.without_directory,
     attempts.interrupted,
+    damage.damaged,
     refs.pointers,
     refs.carried,
     refs.malformed,

@@ -55,6 +55,8 @@ def _parts(commits: Sequence[str], first: int) -> list[Sequence[str]]:
 
 
 class _Blob(NamedTuple):
+    """`size` is -1 where the object is missing: a damaged repository."""
+
     oid: str
     size: int
 
@@ -71,7 +73,7 @@ def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str
             continue
         _, kind, oid, size = facts.split()
         if kind == "blob" and len(commit) == len(oid) and not commit.strip("0123456789abcdef"):
-            found.setdefault(commit, []).append(_Blob(oid, int(size)))
+            found.setdefault(commit, []).append(_Blob(oid, int(size) if size.isdigit() else -1))
     return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
@@ -96,6 +98,12 @@ def _contents(repo: Repository, listing: Mapping[str, list[_Blob]]) -> Notes:
         f"note on {commit[:12]}: larger than {NOTE_LIMIT >> 20} MiB, not read"
         for commit, blobs in listing.items()
         if any(blob.size > NOTE_LIMIT for blob in blobs)
+    ]
+    problems += [
+        f"note on {commit[:12]}: its object {blob.oid[:12]} is missing"
+        for commit, blobs in listing.items()
+        for blob in blobs
+        if blob.size < 0
     ]
     by_commit = {}
     for commit, text in _texts(repo, listing).items():

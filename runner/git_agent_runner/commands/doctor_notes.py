@@ -1,0 +1,67 @@
+"""A finding of `git agent doctor`: a notes ref that git cannot read.
+
+With `notes.rewriteRef` set, git then refuses to amend or rebase at all, or drops the notes with a warning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from git_agent_runner.commands.doctor_finding import PRUNE, REPAIR, Finding, Known
+from git_agent_runner.git import GitError, reason
+from git_agent_runner.model import Repository
+from git_agent_runner.store import locks, notes
+from git_agent_runner.store.layout import Layout
+
+
+def damaged(known: Known) -> Iterator[Finding]:
+    """Its reflog may still name notes that are whole; records tell of the runs in any case."""
+    repo = known.ctx.repo
+    why = _why(repo)
+    if why is None:
+        return
+    problem = f"{notes.REF} cannot be read: {why}"
+    if before := next((oid for oid in _earlier(repo) if _is_whole(repo, oid)), None):
+        mend = f"{REPAIR}, which goes back to {before[:12]} of its reflog"
+        yield Finding("notes_damaged", problem, mend, repair=partial(_write, repo, notes.REF, before))
+    else:
+        mend = f"{PRUNE}, which deletes the ref; then {REPAIR} notes the runs again that have records here"
+        yield Finding("notes_damaged", problem, mend, prune=partial(_write, repo, "-d", notes.REF))
+
+
+def _why(repo: Repository) -> str | None:
+    """What git says of the ref. One that is broken, or a link to nothing, it takes for none, and tells on stderr."""
+    told = notes.shared(repo, "for-each-ref", "--format=%(objectname)", notes.REF, check=False)
+    if told.status or told.err:
+        return reason(told)
+    if told.out:
+        tree = notes.shared(repo, "ls-tree", "-r", notes.REF, check=False)
+        return reason(tree) if tree.status else None
+    link = notes.shared(repo, "symbolic-ref", "-q", notes.REF, check=False).out.rstrip("\n")
+    return f"it is a link to {link}, which does not exist" if link else None
+
+
+def _earlier(repo: Repository) -> list[str]:
+    """What the ref named, newest first. Git does not show the reflog of a broken ref; the file is still there."""
+    try:
+        with open(f"{repo.common_dir}/logs/{notes.REF}", encoding="utf-8", errors="replace") as log:
+            return [line.split(" ", 2)[1] for line in reversed(log.readlines()) if line.count(" ") > 1]
+    except OSError:
+        return []
+
+
+def _is_whole(repo: Repository, oid: str) -> bool:
+    """Every object of it is there."""
+    return not notes.shared(repo, "rev-list", "--objects", "--no-object-names", "-1", oid, check=False).status
+
+
+def _write(repo: Repository, *words: str) -> None:
+    """`git update-ref WORDS`. A broken ref it does not touch, so its file goes first. Raises UserError, OSError."""
+    with locks.locked(Layout(repo.common_dir).lock("notes")):
+        try:
+            notes.shared(repo, "update-ref", "--no-deref", *words)
+        except GitError:
+            os.unlink(os.path.join(repo.common_dir, notes.REF))
+            notes.shared(repo, "update-ref", "--no-deref", *words)
