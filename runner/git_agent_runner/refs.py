@@ -136,6 +136,15 @@ def reachable(repo: Repository, oids: Iterable[str], tip: str) -> set[str]:
     return asked - set(beyond.out.split("\n")) if beyond.status == 0 else set()
 
 
+def merged(repo: Repository, bases: Iterable[str]) -> set[str]:
+    """The short names of the branches whose every commit one of these has."""
+    found = set()
+    for base in bases:
+        out = in_repo(repo, "for-each-ref", "--format=%(refname)", f"--merged={base}", HEADS).out
+        found |= {name for line in out.split("\n") if (name := short_name(line))}
+    return found
+
+
 def history(repo: Repository, tip: str, without: Iterable[str] = (), limit: int | None = None) -> list[str]:
     """Commits reachable from `tip` and not from `without`, newest first; all of them, or the first `limit`."""
     count = () if limit is None else (f"--max-count={limit}",)

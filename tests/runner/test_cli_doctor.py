@@ -62,6 +62,10 @@ def no_run_directory(cli: Cli, record: Record) -> None:
     shutil.rmtree(run_directory(cli, record))
 
 
+def no_attempts(cli: Cli, record: Record) -> None:
+    shutil.rmtree(run_directory(cli, record) / "attempts")
+
+
 def no_attempt_file(cli: Cli, record: Record) -> None:
     attempt_file(cli, record).unlink()
 
@@ -108,6 +112,7 @@ def not_carried(cli: Cli, _record: Record) -> None:
         pytest.param(no_record, "record_missing", id="no record"),
         pytest.param(torn_record, "record_corrupt", id="torn record"),
         pytest.param(no_run_directory, "run_directory_missing", id="no run directory"),
+        pytest.param(no_attempts, "run_directory_missing", id="no attempts"),
         pytest.param(no_attempt_file, "attempt_unreadable", id="no attempt.yaml"),
         pytest.param(torn_attempt_file, "attempt_unreadable", id="torn attempt.yaml"),
         pytest.param(only_output, "attempt_unreadable", id="nothing but what was printed"),

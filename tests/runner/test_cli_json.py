@@ -13,6 +13,7 @@ import pytest
 import git_agent_hooks.main
 import git_agent_runner.cli
 from git_agent_extractors.model import Status
+from git_agent_runner.store import attempts
 from support import docs
 from support.cli import Cli
 
@@ -62,6 +63,14 @@ def test_adopt(cli: Cli) -> None:
     begun = cli.begin()
     shutil.rmtree(cli.layout.root)
     assert printed(cli.ok("adopt", begun.handle, "--json").json) == documented("adopt")
+
+
+def test_prune(cli: Cli) -> None:
+    begun = cli.begin()
+    other = cli.begin("claude")
+    attempts.save(cli.layout, cli.attempt(handle=other.handle)._replace(ended_at=None, status=None, pid=None))
+    done = cli.run("prune", begun.handle, other.handle, "--json")
+    assert (done.status, printed(done.json)) == (1, documented("prune"))
 
 
 def test_engines(cli: Cli) -> None:

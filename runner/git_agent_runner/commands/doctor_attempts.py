@@ -13,9 +13,12 @@ from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.engines.files import names
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import hold
+from git_agent_runner.present import quote
+from git_agent_runner.pruning import TRASH, throw_away
 from git_agent_runner.settle import close_dead
 from git_agent_runner.store import attempts
 from git_agent_runner.store.document import CorruptRecord
@@ -45,23 +48,29 @@ def half_written(known: Known) -> Iterator[Finding]:
         if attempts.state(ctx.layout, handle, run_id) not in SETTLED:
             continue
         numbers = attempts.numbers(ctx.layout, run_id)
-        if not any(_printed(ctx, run_id, number) or _written(ctx, run_id, number) for number in numbers):
-            yield Finding(
-                "run_empty",
-                f"run {run_id} has no attempt: git-agent was killed before its engine was started",
-                REPAIR,
-                partial(_clear, ctx, run_id, ctx.layout.run(run_id)),
-            )
-            continue
-        for number in numbers:
-            yield from _attempt(known, run_id, number)
+        if any(_printed(ctx, run_id, number) or _written(ctx, run_id, number) for number in numbers):
+            for number in numbers:
+                yield from _attempt(known, run_id, number)
+        elif handle not in known.records:
+            yield _empty(ctx, run_id)
+
+
+def _empty(ctx: Context, run_id: str) -> Finding:
+    """The record is written after the first attempt, so nothing was begun; what else lies there is not ours."""
+    folder = ctx.layout.run(run_id)
+    problem = f"run {run_id} has no attempt: git-agent was killed before its engine was started"
+    if any(not _SCRAP.fullmatch(name) for _, _, files in os.walk(folder) for name in files):
+        return Finding("run_empty", problem, f"look into it, then: rm -r {quote(folder)}")
+    return Finding("run_empty", problem, REPAIR, partial(_clear, ctx, run_id, folder))
 
 
 def scraps(known: Known) -> Iterator[Finding]:
     """Temporary files of a git-agent that was killed while it wrote: never read by anybody."""
+    runs = known.ctx.layout.runs_dir
     found = [path for path in _temporary(known.ctx.layout.root) if _abandoned(path, known.now)]
+    found += [f"{runs}/{name}" for name in names(runs) if name.startswith(TRASH)]
     if found:
-        problem = f"{len(found)} half-written files that a killed git-agent left, such as '{found[0]}'"
+        problem = f"{len(found)} half-written or half-removed files of a killed git-agent, such as '{found[0]}'"
         yield Finding("scraps", problem, REPAIR, partial(_unlink, found))
 
 
@@ -180,4 +189,7 @@ def _abandoned(path: str, now: float) -> bool:
 def _unlink(paths: list[str]) -> None:
     for path in paths:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            if os.path.basename(path).startswith(TRASH):
+                throw_away(path)
+            else:
+                os.unlink(path)

@@ -40,13 +40,14 @@ def unrecorded(known: Known) -> Iterator[Finding]:
 
 
 def without_directory(known: Known) -> Iterator[Finding]:
-    """Records whose run directory is gone: what the agent printed is lost, what a resume needs is not."""
+    """Records whose run directory is gone, or empty: what was printed is lost, what a resume needs is not."""
+    layout = known.ctx.layout
     for record in known.records.values():
-        if record.handle not in known.runs:
+        if record.handle not in known.runs or not attempts.numbers(layout, record.run_id):
             yield Finding(
                 "run_directory_missing",
-                f"run {record.handle} has lost its directory {record.run_directory}, and with it what was printed",
-                f"{REPAIR}, which makes an empty one; or forget the run: git agent prune {record.handle}",
+                f"run {record.handle} has lost what is in {record.run_directory}, and with it what was printed",
+                f"{REPAIR}, which keeps its session; or forget the run: git agent prune {record.handle}",
                 partial(_make_directory, known.ctx, record),
             )
 

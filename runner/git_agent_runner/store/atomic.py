@@ -39,6 +39,16 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
         raise _failed("write", path, error) from error
 
 
+def remove(path: str) -> None:
+    """Remove a file for good; one that is gone is no error. Raises UserError `write_failed`."""
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+            sync_dir(os.path.dirname(path))
+    except OSError as error:
+        raise _failed("remove", path, error) from error
+
+
 def make_dir(path: str) -> None:
     """Make a directory and its missing parents, each 0700 whatever the umask. One that exists is left as it is."""
     if os.path.isdir(path):

@@ -105,6 +105,11 @@ class Index(NamedTuple):
             atomic.write(path, records.render(record).encode())
         return kept
 
+    def remove(self, handle: str) -> None:
+        """Forget a record, corrupt or not; one that is gone is no error. Raises UserError `write_failed`."""
+        with self._locked(handle):
+            atomic.remove(self.layout.index_file(handle))
+
     def _read(self, handle: str) -> tuple[str, Record]:
         path = self.layout.index_file(handle)
         try:

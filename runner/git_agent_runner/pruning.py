@@ -1,0 +1,148 @@
+"""Which runs may be forgotten, and forgetting them: never one that is going on, was never settled, or is a branch's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_agent_runner import refs
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.preflight import hold
+from git_agent_runner.store import attempts, gitconfig, linepick, pointer
+from git_agent_runner.store.cache import Row
+
+TRASH = ".pruned-"  # a run directory on its way out; what a killed git-agent left of one is a scrap to `doctor`
+
+
+class Criteria(NamedTuple):
+    """All that are given must hold. `older_than` is in seconds; `keep_size` in bytes: what all runs may take."""
+
+    older_than: float | None = None
+    keep_size: int | None = None
+    merged: bool = False
+
+
+class Run(NamedTuple):
+    """`size` in bytes is that of the run directory; `kept` says why the run stays."""
+
+    row: Row
+    size: int
+    kept: str | None = None
+
+
+def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> list[Run]:
+    """The runs that the criteria mean, the oldest first, those that stay all the same with the reason."""
+    branches = Branches(ctx)
+    runs = [Run(row, size(ctx, row)) for row in reversed(rows)]
+    meant = [run for run in runs if _meant(run.row, criteria, branches, now)]
+    judged = [run._replace(kept=_kept(ctx, run.row) or branches.holding(run.row)) for run in meant]
+    if criteria.keep_size is None:
+        return judged
+    return list(_until_it_fits(judged, sum(run.size for run in runs) - criteria.keep_size))
+
+
+def named(ctx: Context, rows: list[Row]) -> list[Run]:
+    """Runs that the person named: their branches do not keep them."""
+    return [Run(row, size(ctx, row), _kept(ctx, row)) for row in rows]
+
+
+class Branches:
+    """What one look at the repository's branches told."""
+
+    def __init__(self, ctx: Context) -> None:
+        known = refs.branches(ctx.repo, ctx.config.last("init.defaultbranch"))
+        self._heads = known.heads
+        self._merged = refs.merged(ctx.repo, known.bases) - {known.default}
+        self._pointers = pointer.read(ctx.repo, ctx.config)
+
+    def done(self, row: Row) -> bool:
+        """Is the branch gone, or merged with commits made since the run began?"""
+        tip = self._heads.get(row.branch or "")
+        return row.branch is not None and (tip is None or (row.branch in self._merged and tip != row.start_commit))
+
+    def holding(self, row: Row) -> str | None:
+        names = [name for name, handle in self._pointers.items() if handle == row.handle and name in self._heads]
+        name = next((name for name in names if not self.done(row._replace(branch=name))), None)
+        return f"it is the run of branch '{name}', which is not merged" if name else None
+
+
+def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
+    """Forget a run: record, directory, pointers, and its lines in notes if asked to. A kill on the way leaves it whole,
+    or without its directory and record, never with half of it.
+
+    Raises UserError `run_live` when a process is at it by now, `write_failed`.
+    """
+    handle, path = run.row.handle, ctx.layout.run(run.row.run_id)
+    with hold(ctx, ctx.runs.read(handle)):
+        if ctx.runs.read(handle).attempts != run.row.attempts:
+            raise UserError(f"run {handle} has just been gone on with", code="run_live")
+        ctx.runs.remove(handle)
+        trash = f"{os.path.dirname(path)}/{TRASH}{run.row.run_id}"
+        try:
+            with suppress(FileNotFoundError):
+                os.rename(path, trash)
+            throw_away(trash)
+        except OSError as error:
+            raise UserError(f"cannot remove '{path}': {error.strerror}", code="write_failed") from error
+        for branch, pointed in pointer.read(ctx.repo, ctx.config).items():
+            if pointed == handle:
+                gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
+        if with_notes:
+            linepick.drop(ctx.repo, handle)
+        for lock in (ctx.layout.record_lock(handle), ctx.layout.run_lock(handle)):
+            with suppress(FileNotFoundError):
+                os.unlink(lock)
+
+
+def throw_away(path: str) -> None:
+    """A directory with all that is in it; of a link only the link."""
+    if os.path.islink(path):
+        os.unlink(path)
+    elif os.path.lexists(path):
+        shutil.rmtree(path)
+
+
+def size(ctx: Context, row: Row) -> int:
+    """Bytes of all files of the run. Links are not followed."""
+    total = 0
+    for place, _, names in os.walk(ctx.layout.run(row.run_id)):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(f"{place}/{name}").st_size
+    return total
+
+
+def _kept(ctx: Context, row: Row) -> str | None:
+    reasons = {
+        "dead": "its last attempt was never settled: git agent doctor --repair",
+        "waiting": "a resume waits for it",
+    }
+    state = attempts.state(ctx.layout, row.handle, row.run_id)
+    return None if state == "finished" else reasons.get(state, "it is going on")
+
+
+def _meant(row: Row, criteria: Criteria, branches: Branches, now: float) -> bool:
+    old = criteria.older_than is None or _age(row, now) > criteria.older_than
+    return old and (not criteria.merged or branches.done(row))
+
+
+def _age(row: Row, now: float) -> float:
+    """Seconds since the run last changed; 0 for a time that a person has edited."""
+    from datetime import datetime
+
+    try:
+        return now - datetime.fromisoformat(row.updated_at).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _until_it_fits(runs: list[Run], over: int) -> Iterator[Run]:
+    for run in runs:
+        if over <= 0:
+            return
+        over -= 0 if run.kept else run.size
+        yield run
