@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 from git_agent_runner import cli, context
@@ -61,25 +63,33 @@ class Worker(NamedTuple):
 
 
 def start(task: Task, ctx: Context, fds: tuple[int, ...] = ()) -> Worker:
-    """Begin with the task. The process inherits `fds`, which may be locks.
+    """Begin with the task. The process inherits `fds`, which may be locks."""
+    words = ("git_agent_runner.worker",)
+    return begin(words, json.dumps(task._asdict()).encode(), ctx.repo.top, ctx.environ, fds)
+
+
+def begin(
+    module: tuple[str, ...], stdin: bytes, cwd: str, environ: Mapping[str, str], fds: tuple[int, ...] = ()
+) -> Worker:
+    """Run a module of ours, with its arguments, in a process of its own.
 
     -P: the work tree's own files must not be imported. It leads a session of its own, so that Ctrl-C reaches it once,
     through us. What it would say to a person is in the run's files, too.
     """
     out = tempfile.TemporaryFile()  # noqa: SIM115  as long-lived as the worker
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "git_agent_runner.worker"],
+        [sys.executable, "-P", "-m", *module],
         stdin=subprocess.PIPE,
         stdout=out,
         stderr=subprocess.DEVNULL,
-        cwd=ctx.repo.top,
-        env=dict(ctx.environ),
+        cwd=cwd,
+        env=dict(environ),
         pass_fds=fds,
         start_new_session=True,
     )
     assert process.stdin
-    with process.stdin as stdin:
-        stdin.write(json.dumps(task._asdict()).encode())
+    with suppress(BrokenPipeError), process.stdin as pipe:
+        pipe.write(stdin)
     return Worker(process, out)
 
 

@@ -1,93 +1,117 @@
-"""Branches that change while an engine works: the run stays with what its branch has become, and with nothing else."""
+"""`git agent start --branch`: one prompt on several branches, each in its own work tree, none where a name is wrong."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from support.cli import Cli
+from support.cli import Cli, Done
 
 
-@pytest.mark.parametrize("reflogs", ["true", "false"])
-def test_a_branch_renamed_during_a_run_takes_the_run_along(cli: Cli, reflogs: str) -> None:
-    cli.repo.git("config", "core.logAllRefUpdates", reflogs)
-    cli.repo.git("switch", "-qc", "a")
-    cli.ok("start", "-e", "codex", "x", FAKE_CMD="git branch -m a b && git branch a main")
-    assert (cli.record().branch, cli.attempt().branch) == ("b", "b")
-    assert cli.pointers() == {"b": cli.record().handle}
-    cli.ok("resume", "go on")
-    cli.repo.git("switch", "-q", "a")
-    assert cli.run("resume", "who").lines[0] == "fatal: no run found for branch 'a'"
+def made(cli: Cli, *names: str) -> None:
+    for name in names:
+        cli.repo.git("branch", name)
 
 
-def test_a_branch_deleted_during_a_run_leaves_no_pointer(cli: Cli) -> None:
-    cli.repo.git("config", "core.logAllRefUpdates", "false")
-    cli.repo.git("switch", "-qc", "doomed")
-    cli.ok("start", "-e", "codex", "x", FAKE_CMD="git switch -q main && git branch -qD doomed")
-    assert cli.pointers() == {}
+def started(done: Done) -> dict[str, str]:
+    return {one["branch"]: one["status"] for one in done.json["started"]}
 
 
-def test_a_run_that_its_branch_does_not_name_is_resumed_by_its_handle(cli: Cli) -> None:
-    cli.ok("start", "-e", "codex", "first")
-    lock = cli.repo.path / ".git/config.lock"
-    lock.touch()
-    done = cli.run("start", "-e", "codex", "second")
-    lock.unlink()
-    (newest,) = (run for run in cli.ok("list", "--json").json["runs"] if run["handle"] not in cli.pointers().values())
-    assert done.status == 0
-    assert any("agentHandle could not be written" in line for line in done.lines)
-    assert f'git agent resume {newest["handle"]} "<message>"' in done.err
+def test_each_branch_gets_a_work_tree_and_the_prompt(cli: Cli) -> None:
+    made(cli, "one", "feature/two")
+    done = cli.ok(
+        "start", "-e", "codex", "--branch", "one", "--branch", "feature/two", "--json", "fix it", FAKE_ID="new"
+    )
+    beside = Path(f"{cli.repo.path}.worktrees")
+    assert started(done) == {"one": "completed", "feature/two": "completed"}
+    assert {(call["cwd"], call["stdin"]) for call in cli.calls()} == {
+        (str(beside / "one"), "fix it"),
+        (str(beside / "feature-two"), "fix it"),
+    }
+    assert {one["branch"]: one["handle"] for one in done.json["started"]} == cli.pointers()
+    assert cli.repo.git("-C", str(beside / "feature-two"), "branch", "--show-current") == "feature/two"
 
 
-@pytest.mark.parametrize("option", ["--handle", "--branch"])
-def test_an_empty_name_is_not_this_branch(cli: Cli, option: str) -> None:
-    cli.begin()
-    done = cli.run("resume", option, "", "x")
-    assert (done.status, done.lines[0], len(cli.calls())) == (129, f"fatal: {option} is empty", 1)
+def test_a_work_tree_that_is_there_is_used(cli: Cli, tmp_path: Path) -> None:
+    cli.repo.git("worktree", "add", "-q", "-b", "there", str(tmp_path / "there"))
+    done = cli.ok("start", "-e", "codex", "--branch", "there", "--branch", "main", "--json", "x", FAKE_ID="new")
+    assert {one["worktree"] for one in done.json["started"]} == {str(tmp_path / "there"), str(cli.repo.path)}
+    assert not Path(f"{cli.repo.path}.worktrees").exists()
 
 
-def test_a_tracked_program_of_another_work_tree_is_not_run(cli: Cli, tmp_path: Path) -> None:
-    tree = cli.repo.worktree(tmp_path / "other", "other")
-    program = tree.path / "codex"
-    shutil.copy2(shutil.which("true") or "/bin/true", program)
-    cli.repo.git("config", "agent.codex.binary", str(program))
-    done = cli.run("start", "-e", "codex", "x")
-    assert (done.status, "is inside this repository" in done.lines[0]) == (128, True)
+def test_branches_come_from_a_file_too(cli: Cli, tmp_path: Path) -> None:
+    made(cli, "one", "two")
+    names = tmp_path / "names"
+    names.write_text("# tonight\none\n\n  two  \none\n")
+    done = cli.ok("start", "-e", "codex", "--branches-from", str(names), "--json", "x", FAKE_ID="new")
+    assert started(done) == {"one": "completed", "two": "completed"}
 
 
-@pytest.mark.parametrize("harm", ["missing", "torn"])
-def test_a_run_whose_record_is_gone_is_rebuilt_and_not_replaced(cli: Cli, harm: str) -> None:
-    begun = cli.begin()
-    file = Path(cli.layout.index_file(begun.handle))
-    file.unlink() if harm == "missing" else file.write_text('handle: "')
-    for words in (["resume", "x"], ["start", "--resume", "-e", "codex", "x"], ["status"]):
-        done = cli.run(*words)
-        assert done.status == 128
-        assert done.lines[-1] == "hint: rebuild it: git agent doctor --repair"
-    assert len(cli.calls()) == 1
-    cli.run("doctor", "--repair")
-    cli.ok("resume", "go on")
+def test_flags_reach_every_engine(cli: Cli) -> None:
+    made(cli, "one")
+    cli.ok("start", "-e", "codex", "--branch", "one", "--timeout", "50", "x", "--", "--model", "gpt-5")
+    argv = cli.calls()[0]["argv"]
+    assert argv[argv.index("--model") + 1] == "gpt-5"
 
 
-def test_what_only_looks_like_a_run_directory(cli: Cli) -> None:
-    (cli.repo.path / ".git/agent").write_text("")
-    done = cli.run("doctor")
-    assert (done.status, done.lines[0].startswith("fatal: cannot list")) == (128, True)
+def test_start_or_resume_on_each(cli: Cli) -> None:
+    made(cli, "one")
+    cli.ok("start", "-e", "codex", "--branch", "one", "x")
+    done = cli.ok(
+        "start", "-e", "codex", "--resume", "--branch", "one", "--branch", "main", "--json", "y", FAKE_ID="new"
+    )
+    assert {one["branch"]: one["kind"] for one in done.json["started"]} == {"one": "resume", "main": "start"}
 
 
-def test_a_message_without_an_end_is_refused(cli: Cli) -> None:
-    done = cli.run("start", "-e", "codex", "--prompt-file", "/dev/zero")
-    assert (done.status, done.lines[0]) == (129, "fatal: the message from '/dev/zero' is longer than 16 MiB")
+def test_one_that_fails_ends_no_other(cli: Cli) -> None:
+    made(cli, "one", "two")
+    log = Path(f"{cli.repo.path}.worktrees")
+    end = f'case "$PWD" in *one) kill -9 $PPID;; esac; test -d "{log}"'
+    done = cli.run("start", "-e", "codex", "--branch", "one", "--branch", "two", "x", FAKE_ID="new", FAKE_CMD=end)
+    assert done.status == 1
+    rows = {line.split()[0]: line.split(maxsplit=2)[2] for line in done.out.splitlines()[1:]}
+    assert rows == {"one": "interrupted, attempt 1", "two": "completed, attempt 1"}
 
 
-def test_nan_is_no_duration(cli: Cli) -> None:
-    assert cli.run("start", "-e", "codex", "--timeout", "nan", "x").status == 129
+BAD = {
+    "unknown": ("nowhere", "branch_unknown"),
+    "a flag": ("-f", "branch_invalid"),
+    "no ref": ("a..b", "branch_invalid"),
+    "an expression": ("@{-1}", "branch_invalid"),
+    "a path out": ("../x", "branch_invalid"),
+    "an escape": ("a\x1b[31m", "branch_invalid"),
+    "empty": ("", "branch_invalid"),
+}
 
 
-def test_a_handle_in_the_environment_that_is_no_run_is_named(cli: Cli) -> None:
-    begun = cli.begin()
-    done = cli.run("resume", "x", GIT_AGENT_HANDLE="deadbeef")
-    assert "git-agent: GIT_AGENT_HANDLE is 'deadbeef', which is no run of this repository" in done.lines
-    assert cli.record().handle == begun.handle
+@pytest.mark.parametrize(("name", "code"), BAD.values(), ids=BAD)
+def test_nothing_begins_where_a_name_is_wrong(cli: Cli, name: str, code: str) -> None:
+    made(cli, "one")
+    done = cli.run("start", "-e", "codex", "--branch", "one", f"--branch={name}", "--json", "x")
+    assert done.json["error"]["code"] == code
+    assert (cli.calls(), Path(f"{cli.repo.path}.worktrees").exists()) == ([], False)
+    assert "\x1b" not in done.err
+
+
+def test_a_directory_of_somebody_else_is_not_taken(cli: Cli) -> None:
+    made(cli, "one")
+    place = Path(f"{cli.repo.path}.worktrees/one")
+    place.mkdir(parents=True)
+    done = cli.run("start", "-e", "codex", "--branch", "one", "--json", "x")
+    assert done.json["error"]["code"] == "worktree_taken"
+    assert list(place.iterdir()) == []
+
+
+USAGE = {
+    "terminal form": (["-i", "--branch", "main"], "-i and --branch exclude each other"),
+    "raw": (["--raw", "--branch", "main", "x"], "--raw and --branch exclude each other"),
+    "jobs alone": (["--jobs", "2", "x"], "--jobs needs --branch or --branches-from"),
+    "no prompt": (["--branch", "main"], "no prompt"),
+}
+
+
+@pytest.mark.parametrize(("words", "text"), USAGE.values(), ids=USAGE)
+def test_usage(cli: Cli, words: list[str], text: str) -> None:
+    done = cli.run("start", "-e", "codex", *words)
+    assert (done.status, text in done.lines[0]) == (129, True), done

@@ -79,6 +79,25 @@ def test_engines(cli: Cli) -> None:
     assert [row["resume"] for row in found["engines"]] == ["yes"] * 7
 
 
+def test_resume_all(cli: Cli) -> None:
+    old = cli.begin("claude", FAKE_CMD="kill -9 $PPID")
+    cli.begin(FAKE_CMD="kill -9 $PPID")
+    found = cli.ok("resume", "--all", "--json")
+    assert [one["handle"] for one in found.json["skipped"]] == [old.handle]
+    assert printed(found.json) == documented("resume --all")
+
+
+def test_start_on_branches(cli: Cli) -> None:
+    cli.repo.git("branch", "one")
+    cli.repo.git("branch", "two")
+    cli.ok("start", "-e", "codex", "--branch", "two", "x")
+    cli.repo.git("config", "branch.two.agentHandle", "nonsense")
+    (cli.repo.path.parent / "repo.worktrees/two/.git").unlink()
+    found = cli.run("start", "-e", "codex", "--branch", "one", "--branch", "two", "--json", "x")
+    assert [one["branch"] for one in found.json["failed"]] == ["two"]
+    assert printed(found.json) == documented("start --branch")
+
+
 def test_watch(cli: Cli) -> None:
     cli.begin(FAKE_CMD="kill -9 $PPID")
     cli.repo.git("config", "agent.onDead", "done")

@@ -170,7 +170,7 @@ def test_a_signal_ends_all(cli: Cli, tmp_path: Path, number: signal.Signals) -> 
     assert done.returncode == 128 + number
     assert sorted(cli.record(handle).attempts for handle in handles) == [1, 2, 2]
     assert {cli.record(handle).status for handle in handles} == {"interrupted"}
-    assert b"not begun: we were told to end" in out
+    assert b"not begun: git-agent was told to end" in out
 
 
 USAGE = {

@@ -9,24 +9,25 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from git_agent_runner.present import say, shown
-from git_agent_runner.store.cache import Row
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
 
 class Progress(Protocol):
-    def began(self, row: Row) -> None: ...
+    """Told of each run by its name."""
 
-    def ended(self, row: Row, outcome: str) -> None: ...
+    def began(self, name: str) -> None: ...
+
+    def ended(self, name: str, outcome: str) -> None: ...
 
 
 class _Lines:
-    def began(self, row: Row) -> None:
-        say(f"{row.handle} {row.branch or '(detached)'}: {row.agent_name} goes on")
+    def began(self, name: str) -> None:
+        say(f"{name}: begins")
 
-    def ended(self, row: Row, outcome: str) -> None:
-        say(f"{row.handle} {row.branch or '(detached)'}: {outcome}")
+    def ended(self, name: str, outcome: str) -> None:
+        say(f"{name}: {outcome}")
 
 
 @contextmanager
@@ -56,15 +57,11 @@ class _Bar:
         self._task = task
         self._busy: list[str] = []
 
-    def began(self, row: Row) -> None:
-        self._busy.append(self._name(row))
+    def began(self, name: str) -> None:
+        self._busy.append(shown(name))
         self._bar.update(self._task, description=", ".join(self._busy))
 
-    def ended(self, row: Row, outcome: str) -> None:
-        self._busy.remove(self._name(row))
-        self._bar.console.print(f"{self._name(row)}: {outcome}", markup=False, highlight=False)
+    def ended(self, name: str, outcome: str) -> None:
+        self._busy.remove(shown(name))
+        self._bar.console.print(f"{shown(name)}: {outcome}", markup=False, highlight=False)
         self._bar.update(self._task, advance=1, description=", ".join(self._busy))
-
-    @staticmethod
-    def _name(row: Row) -> str:
-        return shown(f"{row.handle} {row.branch or '(detached)'}")

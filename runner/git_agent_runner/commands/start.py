@@ -7,6 +7,7 @@ import click
 from git_agent_runner import context, parse
 from git_agent_runner.commands.find import newest_with_session
 from git_agent_runner.commands.policy import Wish, attempt, go, told
+from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError
 from git_agent_runner.plan import choose_engine, plan_start
 
@@ -26,6 +27,11 @@ from git_agent_runner.plan import choose_engine, plan_start
     metavar="SECONDS",
     help="End the engine after this time.",
 )
+@click.option(
+    "--branch", "names", metavar="NAME", multiple=True, help="On this branch, in its own work tree; repeatable."
+)
+@click.option("--branches-from", "file", metavar="FILE", help="On the branches that FILE names, one a line.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many branches at the same time, else 4.")
 @click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
 @click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
@@ -38,6 +44,9 @@ def command(  # noqa: PLR0917  click passes options by name
     resume: bool,
     strict: bool,
     timeout: float | None,
+    names: tuple[str, ...],
+    file: str | None,
+    jobs: int | None,
     raw: bool,
     as_json: bool,
     verbose: bool,
@@ -55,6 +64,12 @@ def command(  # noqa: PLR0917  click passes options by name
     if message is None and not interactive:
         raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
     ctx = context.load()
+    if names or file is not None:
+        _refuse_one_terminal(interactive=interactive, raw=raw)
+        words = ("-e", choose_engine(ctx, engine).name, *_words(resume=resume, strict=strict, timeout=timeout))
+        return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
+    if jobs is not None:
+        raise UsageError("--jobs needs --branch or --branches-from", hints=("one run is one job",))
     wish = Wish(
         engine=engine,
         given=parse.engine_args(),
@@ -69,3 +84,34 @@ def command(  # noqa: PLR0917  click passes options by name
         return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx, engine))
     plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
     return told(ctx, attempt(ctx, plan, wish), wish, "fail")
+
+
+def _refuse_one_terminal(*, interactive: bool, raw: bool) -> None:
+    for name, given in (("-i", interactive), ("--raw", raw)):
+        if given:
+            raise UsageError(f"{name} and --branch exclude each other", hints=("several agents share no terminal",))
+
+
+def _words(*, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:
+    """What the start on each branch is told."""
+    flags = (("--resume", resume), ("--strict", strict))
+    seconds = () if timeout is None else ("--timeout", f"{timeout:g}")
+    return (*(name for name, given in flags if given), *seconds)
+
+
+def _on_branches(
+    ctx: Context,
+    names: tuple[str, ...],
+    file: str | None,
+    message: str,
+    words: tuple[str, ...],
+    jobs: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    from git_agent_runner.commands import branches, pool  # a rare need
+
+    text = "" if file is None else parse.read_message(None, None, file, ("--branch", "--branches-from")) or ""
+    named = (*names, *branches.read_names(text))
+    given = parse.engine_args()
+    return branches.start_all(ctx, branches.Wanted(named, message, words, given, jobs or pool.JOBS, as_json))
