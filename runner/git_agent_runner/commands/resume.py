@@ -86,11 +86,11 @@ def command(  # noqa: PLR0917  click passes options by name
     ctx = context.load()
     named, said = _words(ctx, words, handle)
     if everything:
-        from git_agent_runner.commands import many  # a rare need
+        from git_agent_runner.commands import many, pool  # a rare need
 
         _refuse_beside_all(named)
         message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
-        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or many.JOBS, timeout, dry_run, as_json))
+        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or pool.JOBS, timeout, dry_run, as_json))
     where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     interactive = interactive or _opens(message is not None, named, words, dry_run=dry_run)
