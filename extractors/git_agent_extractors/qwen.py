@@ -108,10 +108,14 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("session_id") if known else None
 
 
-# Recent versions draw it once more after they have given the screen back (qwen/0.24.4/interactive-start).
+# Recent versions draw it once more after they have given the screen back (qwen/0.24.4/interactive-start). 0.10.1 draws
+# it where 0.5.2 has the lines of a reply, but below the box of its summary.
 _HINT = Hint(
     b"qwen --resume ",
-    re.compile(rf"(?m)^To continue this session, run[ \n]qwen --resume ({UUID})\n*\Z".encode()),
+    re.compile(
+        rf"(?m)^To continue this session, run[ \n]qwen --resume ({UUID})\n*\Z"
+        rf"|^  ╰(?:─)+╯\n\n  To continue this session, run qwen --resume ({UUID})\Z".encode()
+    ),
 )
 
 PROFILE = Profile(

@@ -27,6 +27,7 @@ CLAUDE = f"\x1b[2mResume this session with:\x1b[22m\r\n\x1b[2mclaude --resume {G
 GEMINI = f"│  To resume this session: gemini --resume {GOOD}   │\r\n╰────────╯\r\n"
 OPENCODE = f"  Session   A title\r\n  Continue  opencode -s {SES}\r\n"
 MINI = f"█▀▀█  Session  A title\r\r\n█  █  Continue opencode --mini -s {SES}\r\r\n▀▀▀▀\r\n"
+QWEN = f"To continue this session, run qwen --resume {GOOD}\r\n"
 DECOYS = [r for r in RECORDINGS if "decoys" in r.name]
 
 
@@ -88,6 +89,11 @@ def test_words_in_a_reply_are_no_hint(tmp_path: Path, recording: Recording) -> N
         pytest.param("opencode", OPENCODE.replace(SES, SES + "y"), None, id="opencode: long id"),
         pytest.param("opencode", OPENCODE.partition("\r\n")[2], None, id="opencode: one line of it"),
         pytest.param("opencode", MINI.partition("▀▀▀▀")[0], None, id="opencode: mini without its last line"),
+        pytest.param("qwen", f"{QWEN}\r\n", GOOD, id="qwen 0.5.2"),
+        pytest.param("qwen", f"  ╰────╯\r\n\r\n  {QWEN}\r\n", GOOD, id="qwen 0.10.1: below its box"),
+        pytest.param("qwen", QWEN.replace("run ", "run\r\n"), GOOD, id="qwen 0.24.4: two lines"),
+        pytest.param("qwen", f"✦ a\r\n\r\n  {QWEN}", None, id="qwen: in a reply"),
+        pytest.param("qwen", QWEN.replace(GOOD, GOOD + "0"), None, id="qwen: long id"),
     ],
 )
 def test_hint(tmp_path: Path, engine: str, hint: str, right: str | None) -> None:
