@@ -56,7 +56,8 @@ def _assistant(obj: Object) -> Events:
     words = "".join(text(block, "text") for block in found)
     # What no token was spent on is not the model's: qwen itself speaks.
     if (error := _api_error(words)) and not table(message, "usage").get("output_tokens"):
-        return (failure(error, _status(error)),)
+        said = words.removesuffix(error)
+        return (*([Event("message", said)] if said else ()), failure(error, _status(error)))
     return [event for block in found if (event := of_block(block))]
 
 
