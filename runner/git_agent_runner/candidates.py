@@ -179,5 +179,5 @@ def _fetch_hint(search: Search) -> list[str]:
         return []
     chosen = search.config.last(f"branch.{search.branch or search.repo.branch}.remote")
     remote = next(name for name in (chosen, "origin", remotes[0]) if name in remotes)
-    command = f"git fetch {shlex.quote(remote)} {notes.REF}:{notes.REF}"
+    command = f"git agent notes fetch {shlex.quote(remote)}"
     return [f"this clone has no {notes.REF}, where others note their runs; fetch it with: {command}"]

@@ -33,6 +33,7 @@ COMMANDS = {
     "engines": "Show which engines are here and can resume",
     "init": "Prepare this repository: notes follow amend and rebase",
     "doctor": "Say what is wrong in this repository, and mend it",
+    "notes": "Bring the runs in notes to other clones, and theirs here",
     "prune": "Forget runs that are old, large, or done with",
     "hooks": "Install the hooks that keep notes right as history moves",
     "fixtures": "Record engines and look at recordings",

@@ -65,6 +65,13 @@ def test_adopt(cli: Cli) -> None:
     assert printed(cli.ok("adopt", begun.handle, "--json").json) == documented("adopt")
 
 
+@pytest.mark.parametrize("word", ["push", "fetch", "status"])
+def test_notes(cli: Cli, word: str) -> None:
+    cli.repo.git("remote", "add", "origin", ".")
+    done = cli.ok("notes", word, "--json")
+    assert printed(done.json) == documented("notes status" if word == "status" else "notes push and fetch")
+
+
 def test_prune(cli: Cli) -> None:
     begun = cli.begin()
     other = cli.begin("claude")

@@ -80,7 +80,7 @@ def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
     begun = cli.begin()
     clone = Cli(cli.repo.clone(tmp_path / "clone"), cli.home)
     done = clone.run("resume", "x")
-    fetch = "git fetch origin refs/notes/agent:refs/notes/agent"
+    fetch = "git agent notes fetch origin"
     assert (done.status, done.lines[:2]) == (
         128,
         [
@@ -88,7 +88,7 @@ def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
             f"hint: this clone has no refs/notes/agent, where others note their runs; fetch it with: {fetch}",
         ],
     )
-    clone.repo.git(*fetch.split()[1:])
+    clone.ok(*fetch.split()[2:])
     done = clone.run("resume", "x")
     said = f"fatal: run {begun.handle} is known here only by its note: codex ran it on host '{begun.host}'"
     assert (done.status, done.lines[0]) == (128, said)

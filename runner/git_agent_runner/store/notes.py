@@ -89,8 +89,13 @@ def texts(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
 
 def _texts(repo: Repository, listing: Mapping[str, list[_Blob]]) -> dict[str, str]:
     fit = {blob.oid: blob.size for blobs in listing.values() for blob in blobs if blob.size <= NOTE_LIMIT}
-    found = {oid: text for batch in _batches(fit) for oid, text in _blobs(repo, batch)}
+    found = blob_texts(repo, fit)
     return {commit: "\n".join(found.get(blob.oid, "") for blob in blobs) for commit, blobs in listing.items()}
+
+
+def blob_texts(repo: Repository, sizes: Mapping[str, int]) -> dict[str, str]:
+    """Blob -> its text, of blobs whose sizes in bytes are known; one that is missing is left out."""
+    return {oid: text for batch in _batches(sizes) for oid, text in _blobs(repo, batch)}
 
 
 def _contents(repo: Repository, listing: Mapping[str, list[_Blob]]) -> Notes:

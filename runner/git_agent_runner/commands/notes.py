@@ -1,0 +1,73 @@
+"""`git agent notes`: bring runs to other clones, and theirs here. Git itself carries notes only when told to."""
+
+from __future__ import annotations
+
+import click
+
+from git_agent_runner import context, sharing
+from git_agent_runner.context import Context
+from git_agent_runner.present import print_json, say
+from git_agent_runner.sharing import Shared
+from git_agent_runner.store import joining, notes
+
+SCHEMA = 1
+REMOTE = click.argument("remote", required=False)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.group(short_help="Bring the runs in notes to other clones, and theirs here")
+def command() -> None:
+    """The notes of runs, here and at a REMOTE: this branch's, else origin, else the only one."""
+
+
+@command.command(short_help="Join the remote's notes with ours, and push them")
+@REMOTE
+@JSON
+def push(remote: str | None, as_json: bool) -> int:
+    """Fetch, join and push, again if another clone was faster. Hooks for pushes are not run.
+
+    Nothing of either side is lost: of two notes of one run the one that was written last counts.
+    """
+    ctx = context.load()
+    name = sharing.choose(ctx, remote)
+    _tell(ctx, name, sharing.push(ctx, name), as_json=as_json)
+    return 0
+
+
+@command.command(short_help="Join the remote's notes with ours")
+@REMOTE
+@JSON
+def fetch(remote: str | None, as_json: bool) -> int:
+    """Fetch the remote's notes and join them with ours. Its runs are then known here, and start nothing."""
+    ctx = context.load()
+    name = sharing.choose(ctx, remote)
+    _tell(ctx, name, sharing.fetch(ctx, name), as_json=as_json)
+    return 0
+
+
+@command.command(short_help="Compare the remote's notes with ours")
+@REMOTE
+@JSON
+def status(remote: str | None, as_json: bool) -> int:
+    """Say how many runs a push and a fetch would bring. Our notes stay as they are."""
+    ctx = context.load()
+    name = sharing.choose(ctx, remote)
+    found = joining.compare(ctx.repo, notes.tip(ctx.repo, notes.REF), sharing.look(ctx, name))
+    if as_json:
+        print_json({"schema": SCHEMA, "remote": name, "toPush": found.lacking, "toFetch": found.got})
+    else:
+        print(f"to push    {_runs(found.lacking)}\nto fetch   {_runs(found.got)}")
+    return 0
+
+
+def _tell(ctx: Context, remote: str, done: Shared, *, as_json: bool) -> None:
+    if notes.exists(ctx.repo) and notes.ensure_config(ctx.repo):
+        say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
+    if as_json:
+        print_json({"schema": SCHEMA, "remote": remote, "fetched": done.fetched, "pushed": done.pushed})
+        return
+    print(f"fetched {_runs(done.fetched)} from {remote}, pushed {_runs(done.pushed)}")
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"

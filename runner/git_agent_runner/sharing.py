@@ -1,0 +1,86 @@
+"""Notes and other clones: fetching a remote's beside ours, joining them, pushing what is joined.
+
+A remote's notes go to a ref of their own first: a forced refspec on ours would delete what was not pushed yet.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from git_agent_runner import git
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.store import joining, notes
+
+TRIES = 6  # pushes; each that another clone was faster than is joined and tried again
+
+
+class Shared(NamedTuple):
+    """Lines of runs that came, and that went."""
+
+    fetched: int
+    pushed: int
+
+
+def choose(ctx: Context, name: str | None) -> str:
+    """The remote asked for; else the branch's, origin, or the only one. Raises UserError `unknown_remote`."""
+    remotes = ctx.config.subsections("remote", "url")
+    usual = (ctx.config.last(f"branch.{ctx.repo.branch}.remote"), "origin", remotes[0] if len(remotes) == 1 else None)
+    chosen = next((remote for remote in ((name,) if name else usual) if remote in remotes), None)
+    if chosen is not None and not chosen.startswith("-"):
+        return chosen
+    what = f"there is no remote {name!a}" if name else "which remote?" if remotes else "this repository has no remote"
+    hint = f"remotes are: {', '.join(remotes)}" if remotes else "git remote add origin <url>"
+    raise UserError(what, code="unknown_remote", hints=(hint,))
+
+
+def fetch(ctx: Context, remote: str) -> Shared:
+    """Raises GitError where the remote cannot be reached, NoteFailed."""
+    theirs = look(ctx, remote)
+    return Shared(joining.join(ctx.repo, theirs, remote).got if theirs else 0, 0)
+
+
+def push(ctx: Context, remote: str) -> Shared:
+    """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
+    fetched = 0
+    for _ in range(TRIES):
+        theirs = look(ctx, remote)
+        if theirs:
+            fetched += joining.join(ctx.repo, theirs, remote).got
+        ours = notes.tip(ctx.repo, notes.REF)
+        if ours == theirs:
+            return Shared(fetched, 0)
+        lacking = joining.compare(ctx.repo, ours, theirs).lacking
+        # A person's pre-push hook runs tests on commits; there are none here.
+        words = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote)
+        done = _git(ctx, *words, f"{ours}:{notes.REF}", check=False)
+        if done.status == 0:
+            notes.shared(ctx.repo, "update-ref", tracking(remote), ours)
+            return Shared(fetched, lacking)
+        if _there(ctx, remote) == theirs:
+            break
+    raise git.GitError(words, done)
+
+
+def look(ctx: Context, remote: str) -> str:
+    """Fetch the remote's notes beside ours; what it names, empty where it has none."""
+    if not _there(ctx, remote):
+        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
+        return ""
+    refspec = f"+{notes.REF}:{tracking(remote)}"
+    own = ("--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules")
+    _git(ctx, "fetch", "--quiet", *own, remote, refspec)
+    return notes.tip(ctx.repo, tracking(remote))
+
+
+def tracking(remote: str) -> str:
+    return f"{notes.REF}-remote/{remote}"
+
+
+def _there(ctx: Context, remote: str) -> str:
+    return _git(ctx, "ls-remote", "--quiet", remote, notes.REF).out.partition("\t")[0]
+
+
+def _git(ctx: Context, *words: str, check: bool = True) -> git.Result:
+    """In the work tree: a remote's path may be relative to it."""
+    return git.run(words, git_dir=ctx.repo.git_dir, cwd=ctx.repo.top, check=check)
