@@ -90,10 +90,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _quietly(actions: Sequence[Action], fired: Fired) -> int:
-    """Do them all. At most one line is said, and git's command goes on whatever happens."""
+    """Do them all. At most one line is said, and git's command goes on whatever happens.
+
+    A setting that is not to be used stops nothing here: a commit that is not recorded now never will be.
+    """
     lines: list[str] = []
     try:
-        ctx = load(fired.environ)
+        ctx = load(fired.environ, lambda error: lines.append(error.message))
     except UserError as error:
         lines += [] if _silenced() else [error.message]
     else:

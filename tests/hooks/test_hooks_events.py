@@ -162,11 +162,22 @@ def test_the_index_and_tracked_files_are_never_written(waiting: GitRepo) -> None
     assert waiting.git("status", "--porcelain") == "AM staged"
 
 
-def test_a_bad_setting_is_one_line_and_silenced_like_all(waiting: GitRepo) -> None:
-    waiting.git("config", "agent.stallAfter", "bogus")
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        pytest.param("agent.hints", "maybe", "Invalid agent.hints in ", id="hints"),
+        pytest.param("agent.stallAfter", "bogus", "Invalid agent.stallAfter in ", id="another"),
+        pytest.param("include.path", "../settings", "agent.engine comes from ", id="tracked"),
+    ],
+)
+def test_a_bad_setting_is_told_once_and_the_commit_recorded(waiting: GitRepo, key: str, value: str, told: str) -> None:
+    (waiting.path / "settings").write_text("[agent]\n\tengine = codex\n")
+    waiting.git("config", key, value)
     waiting.git("switch", "-q", "feature")
     words = ("git", "commit", "-q", "--allow-empty", "-m", "mine")
     (line,) = subprocess.run(words, cwd=waiting.path, capture_output=True, text=True, check=True).stderr.splitlines()
-    assert line.startswith("git-agent: Invalid agent.stallAfter")
+    assert line.startswith(f"git-agent: {told}")
+    assert HANDLE in waiting.git("notes", "--ref=agent", "show", "HEAD")
     waiting.git("config", "agent.hints", "false")
     assert subprocess.run(words, cwd=waiting.path, capture_output=True, text=True, check=True).stderr == ""
+    assert HANDLE in waiting.git("notes", "--ref=agent", "show", "HEAD")
