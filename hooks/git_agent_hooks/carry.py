@@ -52,14 +52,16 @@ def _rewritten(ctx: Context, head: str) -> tuple[Pair, ...]:
 
 def _committed(ctx: Context, head: str) -> Iterator[Pair]:
     """The commits that this one was made from: a cherry-pick's, or those of a squash merge."""
-    yield from ((source.oid, head) for source in state.take(ctx.repo) if _became(ctx, source, head))
+    left = state.take(ctx.repo)
+    if left and not state.was_reset(ctx.repo, left[0].moves):
+        yield from ((source.oid, head) for source in left if _became(ctx, source, head))
     if picked := state.picked(ctx.repo):
         yield picked, head
     yield from _picked_before(ctx, head)
 
 
 def _became(ctx: Context, source: state.Source, head: str) -> bool:
-    """The squash merge may have been undone, and another commit made in its place."""
+    """The squash merge may have been undone path by path, and another commit made in its place."""
     parent = refs.commit_of(ctx.repo, f"{head}^")
     return parent == source.base and bool(likeness.paths(ctx.repo, source.oid) & likeness.paths(ctx.repo, head))
 
@@ -69,9 +71,10 @@ def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
 
     The source has the pick's author and time, and is no commit of this history.
     """
-    told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", "--format=%H %gs", "HEAD", check=False)
-    entries = (line.partition(" ") for line in told.out.split("\n"))
-    picks = list(dict.fromkeys(oid for oid, _, what in entries if what.startswith("commit (cherry-pick)")))
+    form = "--format=%H %at %ct %gs"
+    told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", form, "HEAD", check=False)
+    entries = [line.split(" ", 3) for line in told.out.split("\n")[:-1]]
+    picks = list(dict.fromkeys(entry[0] for entry in entries if _is_pick(*entry, head=head)))
     if not picks:
         return
     noted = notes.listed(ctx.repo)
@@ -79,3 +82,10 @@ def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
     alike = [(oid, pick) for pick in picks for oid in noted if oid in known and known[oid] == known.get(pick)]
     own = refs.reachable(ctx.repo, [oid for oid, _ in alike], head)
     yield from (pair for pair in alike if pair[0] not in own)
+
+
+def _is_pick(oid: str, authored: str, committed: str, what: str, *, head: str) -> bool:
+    """After `cherry-pick -n`, `commit -C` takes over the author and the time, and the reflog calls it a commit."""
+    return what.startswith("commit (cherry-pick)") or (
+        oid == head and what.startswith("commit:") and authored != committed
+    )

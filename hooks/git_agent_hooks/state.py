@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_agent_runner.git import in_repo
 from git_agent_runner.model import Repository
 
 # The commits that a squash merge has put into the index, for post-commit: by then git has removed SQUASH_MSG.
@@ -14,10 +15,11 @@ PATIENCE = 1.0  # seconds that a person's git command may wait for another progr
 
 
 class Source(NamedTuple):
-    """A commit that a squash merge took in, and where HEAD stood then."""
+    """A commit that a squash merge took in, where HEAD stood then, and how many entries its reflog had."""
 
     oid: str
     base: str
+    moves: int
 
 
 def rebasing(repo: Repository) -> bool:
@@ -41,8 +43,9 @@ def _names(line: str) -> bool:
 
 def leave(repo: Repository, base: str, oids: tuple[str, ...]) -> None:
     """For the next commit on top of `base`."""
+    told = moves(repo)
     with open(f"{repo.git_dir}/{SOURCES}", "w", encoding="utf-8") as file:
-        file.writelines(f"{oid} {base}\n" for oid in oids)
+        file.writelines(f"{oid} {base} {told}\n" for oid in oids)
 
 
 def take(repo: Repository) -> tuple[Source, ...]:
@@ -50,7 +53,19 @@ def take(repo: Repository) -> tuple[Source, ...]:
     left = [line.split() for line in _lines(repo, SOURCES)]
     if left:
         os.unlink(f"{repo.git_dir}/{SOURCES}")
-    return tuple(Source(*words) for words in left if len(words) == 2)
+    return tuple(Source(oid, base, int(told)) for oid, base, told in left)
+
+
+def moves(repo: Repository) -> int:
+    """How many entries HEAD's reflog has; 0 where git keeps none."""
+    return int(in_repo(repo, "rev-list", "--walk-reflogs", "--count", "HEAD").out)
+
+
+def was_reset(repo: Repository, before: int) -> bool:
+    """Was HEAD reset since its reflog had so many entries? Git forgets a squash merge then, and so do we."""
+    since = max(moves(repo) - before, 0)
+    told = in_repo(repo, "log", "-g", f"-{since}", "--no-show-signature", "--format=%gs", "HEAD").out
+    return any(what.startswith("reset:") for what in told.split("\n"))
 
 
 def _lines(repo: Repository, name: str) -> list[str]:

@@ -132,12 +132,32 @@ def test_squash_merge(branch: GitRepo) -> None:
     assert noted(branch) == [HANDLE]
 
 
-def test_squash_merge_undone_leaves_nothing(branch: GitRepo) -> None:
+@pytest.mark.parametrize("words", [("--hard",), ("--mixed",), ("--hard", "HEAD")], ids=" ".join)
+def test_squash_merge_undone_leaves_nothing(branch: GitRepo, words: tuple[str, ...]) -> None:
+    """Not even work of one's own in the same files."""
+    branch.git("switch", "-q", "main")
+    branch.git("merge", "-q", "--squash", "feature")
+    branch.git("reset", "-q", *words)
+    branch.commit("mine", g="of my own\n")
+    assert noted(branch) == []
+
+
+def test_squash_merge_undone_path_by_path(branch: GitRepo) -> None:
+    branch.git("switch", "-q", "main")
+    branch.git("merge", "-q", "--squash", "feature")
+    branch.git("restore", "--staged", "--worktree", ".")
+    branch.commit("beside", h="h\n")
+    assert noted(branch) == []
+
+
+def test_squash_merge_undone_and_done_again_on_a_new_branch(branch: GitRepo) -> None:
     branch.git("switch", "-q", "main")
     branch.git("merge", "-q", "--squash", "feature")
     branch.git("reset", "-q", "--hard")
-    branch.commit("beside", h="h\n")
-    assert noted(branch) == []
+    branch.git("merge", "-q", "--squash", "feature")
+    branch.git("switch", "-q", "-c", "landing")
+    branch.commit("all of it, and more", g="edited\n")
+    assert noted(branch) == [HANDLE]
 
 
 def test_without_rewrite_ref_the_hook_carries(branch: GitRepo) -> None:
@@ -187,3 +207,29 @@ def test_several_picks_with_a_conflict_among_them(branch: GitRepo) -> None:
     branch.git("add", "g")
     branch.git("cherry-pick", "--continue", env={"GIT_EDITOR": "true"})
     assert noted(branch, "HEAD~1") == [HANDLE]
+
+
+def test_several_picks_with_a_conflict_in_the_middle(branch: GitRepo) -> None:
+    """Each pick has its own run's note, the one with the conflict too."""
+    picks = []
+    for number, files in enumerate([{"h": "4\n"}, {"g": "theirs\n"}, {"i": "5\n"}]):
+        branch.commit(f"pick {number}", when=EPOCH + 60 * number, **files)
+        leave(branch, f"0b0{number + 2}aaaa", "note")
+        picks.append(branch.head())
+    branch.git("switch", "-q", "main")
+    branch.commit("clash", when=EPOCH + 600, g="clash\n")
+    with pytest.raises(AssertionError, match="could not apply"):
+        branch.git("cherry-pick", *picks)
+    write(branch, "g", "both\n")
+    branch.git("add", "g")
+    branch.git("cherry-pick", "--continue", env={"GIT_EDITOR": "true"})
+    for place, number in (("HEAD~2", 0), ("HEAD~1", 1), ("HEAD", 2)):
+        assert f"0b0{number + 2}aaaa" in noted(branch, place)
+
+
+def test_a_pick_without_a_commit_whose_message_is_taken_over(branch: GitRepo) -> None:
+    branch.git("switch", "-q", "-c", "other", "main")
+    leave(branch, "0b02aaaa", "record pointer")
+    branch.git("cherry-pick", "-n", "feature")
+    branch.git("commit", "-q", "-C", "feature")
+    assert set(noted(branch)) == {HANDLE, "0b02aaaa"}

@@ -60,3 +60,21 @@ def test_an_agent_may_start_another_itself(cli: Cli) -> None:
     cli.ok("start", "-e", "codex", "outer", FAKE_CMD=work)
     assert (cli.repo.path / "inner").read_text() == "0\n", (cli.repo.path / "inner.txt").read_text()
     assert len(cli.noted()) == 2
+
+
+def test_a_hook_that_refuses_the_agents_commit(cli: Cli) -> None:
+    """Case C14: the agent says that it has committed, and has not. Nothing claims that it did."""
+    cli.ok("hooks", "install")
+    cli.repo.git("config", "agent.trailer", "true")
+    hook(cli, "pre-commit", "exit 1")
+    head = cli.repo.head()
+    cli.ok("start", "-e", "codex", "work", FAKE_CMD="echo z >>f; git commit -q -a -m agents || true")
+    attempt = cli.attempt()
+    assert (cli.repo.head(), attempt.head_before, attempt.head_after, attempt.dirty) == (head, head, head, True)
+    assert cli.repo.git("log", "-1", "--format=%(trailers)") == ""
+    assert "agents" not in cli.ok("show").out
+    hook(cli, "pre-commit", "exit 0")
+    cli.ok("resume", "and again", FAKE_CMD="git commit -q -a -m agents")
+    again = cli.attempt(2)
+    assert (again.head_before, again.head_after, again.dirty) == (head, cli.repo.head(), False)
+    assert cli.repo.head() != head
