@@ -1,15 +1,15 @@
 """What our hooks add to git's own commands, as whole processes: commits with and without a run, a rebase, pre-commit.
 
-Every case is the same command twice: with git's hooks in an empty directory, and with ours.
+Every case is the same command twice: with git's hooks in an empty directory, and with ours. Git starts post-commit for
+each commit that a rebase makes, so a rebase is also held against a post-commit that does nothing.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 
 from git_agent_hooks import shim
 from git_agent_hooks.install import HOOKS
@@ -20,6 +20,7 @@ from startup import YARDSTICK
 RUN = "feature/claude"  # has a pointer
 COMMIT = ("commit", "-q", "--allow-empty", "-m", "work")
 PICKS = 100
+EMPTY = {"post-commit": "#!/bin/sh\nexit 0\n"}
 _CONFIG = """\
 repos:
 - repo: local
@@ -38,13 +39,15 @@ def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
     site = build(folder, Size(60, 60, 5, 10) if quick else Size())
     git = program(site.env, "git")
     trees = {"no run": _tree(site, git, folder, "plain", 5 if quick else PICKS), "a run": site.trees[RUN]}
-    hooks = {"none": _hooks(folder / "none", ()), "ours": _hooks(folder / "ours", HOOKS)}
+    ours = {name: shim.text(name, sys.executable) for name in HOOKS}
+    hooks = {"none": _hooks(folder / "none", {}), "ours": _hooks(folder / "ours", ours)}
     cases = [Case("U", lambda: process(YARDSTICK, "/", site.env))]
     for run, tree in trees.items():
         cases += [_case(site, f"commit, {run}, {name}", (git, *place, *COMMIT), tree) for name, place in hooks.items()]
     again = ("rebase", "-q", "--force-rebase", "plain-base")
     plain = trees["no run"]
-    cases += [_case(site, f"rebase, {name}", (git, *place, *again), plain) for name, place in hooks.items()]
+    rebased = {**hooks, "an empty hook": _hooks(folder / "empty", EMPTY)}
+    cases += [_case(site, f"rebase, {name}", (git, *place, *again), plain) for name, place in rebased.items()]
     cases += _under_pre_commit(site, git, folder, trees["a run"])
     samples = interleaved(cases, rounds)
     return [row("U", samples["U"]), *_rows(samples)]
@@ -53,11 +56,13 @@ def measure(folder: Path, rounds: int, quick: bool) -> list[Row]:
 def _rows(samples: dict[str, list[Sample]]) -> list[Row]:
     yard = ("U", samples["U"])
     plain = [row(name, found, yard) for name, found in samples.items() if name.startswith(("commit", "pre-commit"))]
-    rebase = ("rebase, none", samples["rebase, none"])
+    none, empty = ((name, samples[name]) for name in ("rebase, none", "rebase, an empty hook"))
     return [
         *plain,
-        row("rebase, none", samples["rebase, none"]),
-        row("rebase, ours", samples["rebase, ours"], rebase, Limits(ratio=1.1)),
+        row(*none),
+        row(*empty, none),
+        row("rebase, ours", samples["rebase, ours"], none),
+        row("rebase, ours", samples["rebase, ours"], empty, Limits(ratio=1.1)),
         _added(samples, "commit, no run", yard, Limits(ms=2.0)),
         _added(samples, "commit, a run", yard, Limits(ratio=1.0)),
         _added(samples, "pre-commit, a run", yard, Limits(ratio=1.0)),
@@ -65,11 +70,10 @@ def _rows(samples: dict[str, list[Sample]]) -> list[Row]:
 
 
 def _added(samples: dict[str, list[Sample]], name: str, yard: tuple[str, Sequence[Sample]], limits: Limits) -> Row:
-    """The difference of the medians, as if it were a process of its own."""
-    less, more = samples[f"{name}, none"], samples[f"{name}, ours"]
-    wall = median(sample.wall for sample in more) - median(sample.wall for sample in less)
-    cpu = median(sample.cpu for sample in more) - median(sample.cpu for sample in less)
-    return row(f"ours add to {name}", [Sample(wall, cpu, 0)], yard, limits)
+    """What each round took longer, as if it were a process of its own."""
+    rounds = zip(samples[f"{name}, none"], samples[f"{name}, ours"], strict=True)
+    added = [Sample(more.wall - less.wall, more.cpu - less.cpu, 0) for less, more in rounds]
+    return row(f"ours add to {name}", added, yard, limits)
 
 
 def _case(site: Site, name: str, argv: tuple[str, ...], tree: str) -> Case:
@@ -92,10 +96,10 @@ def _tree(site: Site, git: str, folder: Path, branch: str, commits: int) -> str:
     return tree
 
 
-def _hooks(folder: Path, names: Sequence[str]) -> tuple[str, str]:
+def _hooks(folder: Path, texts: Mapping[str, str]) -> tuple[str, str]:
     folder.mkdir()
-    for name in names:
-        (folder / name).write_text(shim.text(name, sys.executable))
+    for name, text in texts.items():
+        (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return ("-c", f"core.hooksPath={folder}")
 

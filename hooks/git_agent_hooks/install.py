@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from git_agent_hooks import shim
-from git_agent_hooks.place import LEFTHOOK, Place, slot, slots
+from git_agent_hooks.place import LEFTHOOK, Place, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import atomic, locks
@@ -31,11 +33,12 @@ class Hook(NamedTuple):
 def install(ctx: Context, place: Place) -> tuple[str, ...]:
     """Write all hooks; the names of those that were not there, or not as they are now.
 
-    A hook that stands there is kept beside ours, and goes first. Where the directory is a manager's, ours stand in a
-    directory of their own, for its lines to call. Raises UserError `hook_in_the_way`, `write_failed`.
+    A hook that stands there is kept, and goes first. Where the directory is a manager's, ours stand in a directory of
+    their own, for its lines to call. Raises UserError `hook_in_the_way`, `hook_edited`, `write_failed`.
     """
-    with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):  # of two at once, one would take our own for another's
+    with _writing(ctx):
         if place.manager is None:
+            _make_directory(place.directory)
             return tuple(name for name in wanted(ctx) if _chain(slot(place, name), name))
         own = own_directory(ctx)
         atomic.make_dir(str(own))
@@ -47,23 +50,34 @@ def wanted(ctx: Context) -> tuple[str, ...]:
     return tuple(shim.BODIES) if ctx.settings.trailer else HOOKS
 
 
-def uninstall(ctx: Context, place: Place) -> tuple[str, ...]:
-    """Take out what `install` wrote; the names of the hooks. What was there before stands there again."""
-    own = own_directory(ctx)
-    with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):
-        taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in _ours(place, own, name))]
-        for directory in (own, *(() if place.manager else (place.directory,))):
+def uninstall(ctx: Context) -> tuple[str, ...]:
+    """Take out what `install` wrote; the names of the hooks. What was there before stands there again.
+
+    Ours may have been installed before a manager came. What lies in a manager's directory is somebody else's.
+    """
+    own, hooks = own_directory(ctx), usual(ctx)
+    with _writing(ctx):
+        taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in _ours(ctx, name))]
+        Path(ctx.repo.git_dir, shim.NONE).unlink(missing_ok=True)
+        _unlink_siblings(hooks)
+        for directory in (own, _chained(hooks), hooks):
             with suppress(OSError):  # it holds something else, or was not there
                 directory.rmdir()
     return tuple(taken)
 
 
-def _ours(place: Place, own: Path, name: str) -> tuple[Path, ...]:
-    """Where a hook of ours may stand. What lies in a manager's directory is somebody else's; ours may have been
-    installed before the manager came.
-    """
-    usual = place if place.manager is None else Place(own.parents[1] / "hooks", None)
-    return (*slots(usual, name), own / name)
+def _ours(ctx: Context, name: str) -> tuple[Path, ...]:
+    return (*(() if is_link(ctx) else slots(usual(ctx), name)), own_directory(ctx) / name)
+
+
+@contextmanager
+def _writing(ctx: Context) -> Iterator[None]:
+    """Of two at once, one would take our own hook for another's. Raises UserError `write_failed`."""
+    with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):
+        try:
+            yield
+        except OSError as error:
+            raise UserError(f"cannot change '{error.filename}': {error.strerror}", code="write_failed") from error
 
 
 def status(ctx: Context, place: Place) -> tuple[Hook, ...]:
@@ -71,13 +85,13 @@ def status(ctx: Context, place: Place) -> tuple[Hook, ...]:
 
 
 def _status(ctx: Context, place: Place, name: str) -> Hook:
-    paths = (own_directory(ctx) / name,) if place.manager else slots(place, name)
+    paths = (own_directory(ctx) / name,) if place.manager else slots(place.directory, name)
     path = next((path for path in paths if _is_ours(path)), None)
     if path is None:
         return Hook(name, "absent")
     if place.manager is not None and not calls_ours(ctx, place, name):
         return Hook(name, "managed")
-    current = path.read_text() == shim.text(name, sys.executable)
+    current = _content(path) == shim.text(name, sys.executable)
     return Hook(name, "installed" if current else "outdated", os.path.lexists(_before(path, name)))
 
 
@@ -86,24 +100,62 @@ def own_directory(ctx: Context) -> Path:
     return Path(ctx.repo.common_dir) / "agent" / "hooks"
 
 
+def _make_directory(directory: Path) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise UserError(
+            f"'{directory}' is not a directory", code="hook_in_the_way", hints=("move it away, then install again",)
+        )
+    directory.mkdir(exist_ok=True)
+
+
 def _chain(path: Path, name: str) -> bool:
-    before = _before(path, name)
     _refuse_edited(path, name)
     if os.path.lexists(path) and not _is_ours(path):
-        if os.path.lexists(before) or path.is_dir():
-            raise UserError(
-                f"'{path}' is not ours, and '{before}' is there too",
-                code="hook_in_the_way",
-                hints=("another tool has put its hook over ours: join the two by hand, then install again",),
-            )
-        path.rename(before)
-    path.parent.mkdir(exist_ok=True)
+        _move(path, _before(path, name))
+        _link_siblings(path.parent)
     return _write(path, name)
+
+
+def _move(path: Path, before: Path) -> None:
+    if not path.is_file() and not path.is_symlink():
+        raise UserError(
+            f"'{path}' is no file, so git cannot run it, and ours cannot be put there",
+            code="hook_in_the_way",
+            hints=("move it away, then install again",),
+        )
+    if os.path.lexists(before):
+        raise UserError(
+            f"'{path}' is not ours, and '{before}' is there too",
+            code="hook_in_the_way",
+            hints=("another tool has put its hook over ours: join the two by hand, then install again",),
+        )
+    before.parent.mkdir(exist_ok=True)
+    path.rename(before)
+
+
+def _link_siblings(hooks: Path) -> None:
+    """A hook may read a file that it finds beside itself, as husky's did up to version 4."""
+    ours = {path.name for name in shim.BODIES for path in slots(hooks, name)}
+    for path in hooks.iterdir():
+        if path.name not in ours and path.suffix != ".sample":
+            with suppress(FileExistsError):
+                Path(_chained(hooks), path.name).symlink_to(_sibling(path))
+
+
+def _unlink_siblings(hooks: Path) -> None:
+    with suppress(FileNotFoundError):
+        for link in _chained(hooks).iterdir():
+            if link.is_symlink() and link.readlink() == _sibling(hooks / link.name):
+                link.unlink()
+
+
+def _sibling(path: Path) -> Path:
+    return Path("..", path.parent.name, path.name)
 
 
 def _write(path: Path, name: str) -> bool:
     text = shim.text(name, sys.executable)
-    if _is_ours(path) and path.read_text() == text:
+    if _is_ours(path) and _content(path) == text:
         return False
     atomic.write(str(path), text.encode("utf-8", "surrogateescape"), MODE)
     path.chmod(MODE)  # whatever the umask: git runs no hook that it may not execute
@@ -123,37 +175,41 @@ def _restore(path: Path, name: str) -> bool:
 
 
 def _before(path: Path, name: str) -> Path:
-    return path.with_name(name + shim.CHAINED)
+    return _chained(path.parent) / name
+
+
+def _chained(hooks: Path) -> Path:
+    return hooks.with_name(hooks.name + shim.CHAINED)
 
 
 def _refuse_edited(path: Path, name: str) -> None:
     """Lines that a person has added to our file would be lost with it."""
-    if _is_ours(path) and not shim.is_whole(path.read_text(errors="replace"), name):
+    if _is_ours(path) and not shim.is_whole(_content(path), name):
         raise UserError(
             f"'{path}' is ours, and has been changed by hand",
             code="hook_edited",
-            hints=(f"move your lines to '{path.name}{shim.CHAINED}' beside it, take ours out, and try again",),
+            hints=(f"move your lines to '{_before(path, name)}', take ours out, and try again",),
         )
 
 
 def _is_ours(path: Path) -> bool:
-    try:
-        return shim.MARK.encode() in path.read_bytes()
-    except OSError:
-        return False
+    return not path.is_symlink() and holds(path, shim.MARK.encode())  # a hook of somebody's may be a link to another's
+
+
+def _content(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def calls_ours(ctx: Context, place: Place, name: str) -> bool:
     """Does the manager's file for that hook hold our line?"""
     files = [Path(ctx.repo.top) / file for file in LEFTHOOK] if place.manager == "lefthook" else [place.lines / name]
-    return any(f"agent/hooks/{name}" in _text(file) for file in files)
+    return any(f"agent/hooks/{name}" in line for file in files for line in _without_comments(file))
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(errors="replace")
-    except OSError:
-        return ""
+def _without_comments(file: Path) -> list[str]:
+    """Its lines. Neither mark of a comment stands in a line of ours."""
+    text = _content(file) if file.is_file() else ""
+    return [re.split("#|//", line)[0] for line in text.split("\n")]
 
 
 def lines(place: Place, name: str) -> str:

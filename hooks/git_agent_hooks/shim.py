@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 
 MARK = "# Made by `git agent hooks install`; `git agent hooks uninstall` takes it out."
-CHAINED = ".git-agent-chained"  # the hook that stood here before, which goes first
+# Beside the directory of hooks, as deep as it, and under its own name: what a hook finds by its `$0` it finds there.
+CHAINED = ".git-agent-chained"
 
 _HEAD = """\
 #!/bin/sh
 {mark}
 dir=${{GIT_DIR:-.git}}
-before="${{0%/*}}/{hook}{chained}"
-"""
-_START = """\
+before="${{0%/*}}{chained}/{hook}"
 start() {{
   [ ! -x {python} ] || {python} -I -c "import sys
 try: import git_agent_hooks.main as main
@@ -28,25 +27,35 @@ sys.exit(main.installed(sys.argv[1:]))" {hook} "$@"
 _CHAIN = """\
 status=0
 if [ -f "$before" ] && [ -x "$before" ]; then "$before" "$@"; status=$?; fi
-"""
-_TAIL = """\
 if wanted "$@"; then start "$@" </dev/null; fi
 exit $status
 """
 _REBASING = """\
 if [ -d "$dir/rebase-merge" ] && [ ! -e "$before" ]; then exit 0; fi
 """
+# To ask git costs more than all the rest. NONE holds what HEAD said when the answer was no, and counts as long as it is
+# newer than the configuration. It is written before git is asked: a pointer that is set meanwhile is newer still.
+NONE = "agent-none"
 _HAS_RUN = """\
 rebasing() { [ -d "$dir/rebase-merge" ] || [ -d "$dir/rebase-apply" ]; }
 has_run() {
   read -r head 2>/dev/null <"$dir/HEAD" || return 0
   case $head in
     "ref: refs/heads/.invalid") return 0 ;;
-    "ref: refs/heads/"*) git config --get "branch.${head#ref: refs/heads/}.agentHandle" >/dev/null ;;
+    "ref: refs/heads/"*) ;;
     *) return 1 ;;
   esac
+  common=.
+  if [ -e "$dir/commondir" ]; then read -r common <"$dir/commondir"; fi
+  case $common in /*) ;; *) common=$dir/$common ;; esac
+  none="$dir/{none}"
+  if [ "$none" -nt "$common/config" ] && read -r known <"$none" && [ "$known" = "$head" ]; then return 1; fi
+  tell "$head"
+  git config --get "branch.${head#ref: refs/heads/}.agentHandle" >/dev/null || return 1
+  tell
 }
-"""
+tell() { { printf '%s\\n' "$1" >"$none"; } 2>/dev/null || :; }
+""".replace("{none}", NONE)
 _POST_COMMIT = """\
 wanted() {
   if rebasing; then return 1; fi
@@ -66,45 +75,28 @@ wanted() { [ -n "$GIT_AGENT_HANDLE" ]; }
 _MERGE = """\
 wanted() { [ "$1" = 1 ]; }
 """
-# What git writes there goes to both, and is there once. A note's path has no, one or two slashes: git is asked for all
-# three of each commit at once. `wanted`: has a new commit another note than its old one, or none where that has one?
+# What git writes there goes to both, and is there once. `notes` are the blobs that the old, or the new, commits have as
+# notes: a path there has no, one or two slashes. `wanted`: have the new ones others, or fewer, than the old ones?
 _REWRITE = """\
-pairs=
-while read -r old new rest; do
-  pairs="$pairs$old $new
-"
-done
-told() { printf %s "$pairs"; }
-paths() {
-  tail=${1#??}
-  first=${1%"$tail"}
-  printf '%s\\n' "refs/notes/agent:$1" "refs/notes/agent:$first/$tail"
-  printf '%s\\n' "refs/notes/agent:$first/${tail%"${tail#??}"}/${tail#??}"
-}
-ask() {
-  told | while read -r old new; do
-    paths "$old"
-    paths "$new"
-  done | git cat-file --batch-check='%(objectname)'
-}
-note() {
-  note=
-  for _ in 1 2 3; do
-    read -r line || return 1
-    case $line in *" missing") ;; *) note=$line ;; esac
-  done
+set -f
+IFS='
+'
+pairs=$(cat 2>/dev/null)
+told() { printf '%s' "${pairs:+$pairs$IFS}"; }
+notes() {
+  for pair in $pairs; do
+    new=${pair#* }
+    case $1 in old) oid=${pair%% *} ;; new) oid=${new%% *} ;; esac
+    tail=${oid#??}
+    first=${oid%"$tail"}
+    rest=${tail#??}
+    printf 'refs/notes/agent:%s\\n' "$oid" "$first/$tail" "$first/${tail%"$rest"}/$rest"
+  done | git cat-file --batch-check='%(objectname)' | grep -v ' missing$'
 }
 wanted() {
   if [ -z "$pairs" ]; then return 0; fi
-  asked=$(ask)
-  while note; do
-    old=$note
-    note
-    if [ -n "$old" ] && [ "$old" != "$note" ]; then return 0; fi
-  done <<END
-$asked
-END
-  return 1
+  old=$(notes old)
+  [ -n "$old" ] && [ "$old" != "$(notes new)" ]
 }
 status=0
 if [ -f "$before" ] && [ -x "$before" ]; then told | "$before" "$@"; status=$?; fi
@@ -113,19 +105,17 @@ exit $status
 """
 
 BODIES = {
-    "post-commit": _REBASING + _HAS_RUN + _POST_COMMIT + _START + _CHAIN + _TAIL,
-    "post-checkout": _REBASING + _HAS_RUN + _CHECKOUT + _START + _CHAIN + _TAIL,
-    "post-merge": _MERGE + _START + _CHAIN + _TAIL,
-    "post-rewrite": _START + _REWRITE,
-    "prepare-commit-msg": _PREPARE + _START + _CHAIN + _TAIL,
+    "post-commit": _REBASING + _HAS_RUN + _POST_COMMIT + _CHAIN,
+    "post-checkout": _REBASING + _HAS_RUN + _CHECKOUT + _CHAIN,
+    "post-merge": _MERGE + _CHAIN,
+    "post-rewrite": _REWRITE,
+    "prepare-commit-msg": _PREPARE + _CHAIN,
 }
 
 
 def text(hook: str, python: str) -> str:
     """The hook's file. `python` is the absolute path of an interpreter that has this package."""
-    head = _HEAD.format(mark=MARK, hook=hook, chained=CHAINED)
-    start = _START.format(python=quoted(python), hook=hook)
-    return head + BODIES[hook].replace(_START, start)
+    return _HEAD.format(mark=MARK, hook=hook, chained=CHAINED, python=quoted(python)) + BODIES[hook]
 
 
 def is_whole(content: str, hook: str) -> bool:
