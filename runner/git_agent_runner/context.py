@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,11 +31,14 @@ class Context(NamedTuple):
     cwd: str
 
 
-def load(environ: Mapping[str, str] = os.environ) -> Context:
-    """Raises UserError where there is no repository with a work tree, or a setting is not to be used."""
+def load(environ: Mapping[str, str] = os.environ, refused: Callable[[UserError], None] | None = None) -> Context:
+    """Raises UserError where there is no repository with a work tree, or a setting is not to be used.
+
+    `refused` is told of such settings instead, and they count as not set.
+    """
     cwd = _here()
     repo = discover(cwd, environ)
-    settings, config = reading.load(repo, environ)
+    settings, config = reading.load(repo, environ, refused)
     layout = Layout(repo.common_dir)
     return Context(repo, layout, Index(layout), settings, config, environ, cwd)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
@@ -65,17 +65,25 @@ def _entry(repo: Repository, scope: str, origin: str, text: str) -> Entry:
     return Entry(scope, file, key, value if equals else None)
 
 
-def load(repo: Repository, environ: Mapping[str, str]) -> tuple[Settings, Config]:
+def load(
+    repo: Repository, environ: Mapping[str, str], refused: Callable[[UserError], None] | None = None
+) -> tuple[Settings, Config]:
     """The person's settings, and all of git's configuration for the others who need some of it.
 
-    Raises UserError `untrusted_setting` for a value from inside a work tree, `invalid_setting` for a bad one.
+    Raises UserError `untrusted_setting` for a value from inside a work tree, `invalid_setting` for a bad one. `refused`
+    is told of them instead, and they count as not set.
     """
     config = read(repo)
     ours = [entry for entry in config.entries if entry.key.startswith("agent.")]
-    _refuse_tracked(repo, ours, environ)
+    tracked = _tracked(repo, ours, environ)
     settings = Settings()
     for entry in ours:
-        settings = _with_entry(settings, entry, repo, environ)
+        try:
+            settings = _untrusted(entry) if entry in tracked else _with_entry(settings, entry, repo, environ)
+        except UserError as error:
+            if refused is None:
+                raise
+            refused(error)
     return settings, config
 
 
@@ -176,20 +184,20 @@ def _expanded(path: str, environ: Mapping[str, str]) -> str:
     return os.path.join(home, path[2:]) if home and path.startswith("~/") else path
 
 
-def _refuse_tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str]) -> None:
+def _tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str]) -> list[Entry]:
     """The usual files cost nothing; git is asked for its work trees only when another file is included."""
     usual = {"", *_usual_files(repo, environ)}
     unusual = [entry for entry in entries if entry.file not in usual and entry.scope != "system"]
-    if not unusual:
-        return
-    tops = [worktree.path for worktree in worktrees(repo)]
-    for entry in unusual:
-        if any(inside_work_tree(repo, entry.file, top) for top in tops):
-            raise UserError(
-                f"{entry.key} comes from '{entry.file}', a file inside a work tree",
-                code="untrusted_setting",
-                hints=(f"set it yourself: git config {entry.key} <value>", "and take it out of that file"),
-            )
+    tops = [worktree.path for worktree in worktrees(repo)] if unusual else []
+    return [entry for entry in unusual if any(inside_work_tree(repo, entry.file, top) for top in tops)]
+
+
+def _untrusted(entry: Entry) -> NoReturn:
+    raise UserError(
+        f"{entry.key} comes from '{entry.file}', a file inside a work tree",
+        code="untrusted_setting",
+        hints=(f"set it yourself: git config {entry.key} <value>", "and take it out of that file"),
+    )
 
 
 def _usual_files(repo: Repository, environ: Mapping[str, str]) -> list[str]:

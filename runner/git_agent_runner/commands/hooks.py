@@ -8,7 +8,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.errors import FATAL
-from git_agent_runner.present import fatal, print_json, shown, table
+from git_agent_runner.present import fatal, print_json, quote, shown, table, warn
 
 if TYPE_CHECKING:
     from git_agent_hooks.place import Place
@@ -37,7 +37,14 @@ def install() -> int:
     if missing:
         return _by_hand(place, missing)
     print(f"installed {', '.join(written)}" if written else "all hooks are installed")
+    _unfound(place)
     return 0
+
+
+def _unfound(place: Place) -> None:
+    """Installed, but git does not look there from here."""
+    if place.why and not place.manager:
+        warn(place.why, (f"git config core.hooksPath {quote(str(place.directory))}",))
 
 
 def _by_hand(place: Place, missing: list[str]) -> int:
@@ -60,7 +67,7 @@ def uninstall() -> int:
 
     ctx = context.load()
     place = find(ctx)
-    taken = take_out(ctx, place)
+    taken = take_out(ctx)
     print(f"took out {', '.join(taken)}" if taken else "no hook of ours was there")
     if place.manager:
         print(f"lines of ours in {place.manager}'s files do nothing now; take them out by hand")
@@ -85,4 +92,5 @@ def status(as_json: bool) -> int:
     print(f"hooks in {shown(str(place.directory))}" + (f", managed by {place.manager}" if place.manager else ""))
     rows_shown = [(hook.name, hook.state, "another goes first" if hook.chained else "") for hook in found]
     print(table(("hook", "state", ""), rows_shown))
+    _unfound(place)
     return 0
