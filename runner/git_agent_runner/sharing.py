@@ -6,6 +6,7 @@ A remote's notes go to a ref of their own first: a forced refspec on ours would 
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 from git_agent_runner import git
 from git_agent_runner.context import Context
@@ -74,7 +75,8 @@ def look(ctx: Context, remote: str) -> str:
 
 
 def tracking(remote: str) -> str:
-    return f"{notes.REF}-remote/{remote}"
+    """Where its notes are kept. A remote may be called what no ref may: anything odd is written as `%XX`."""
+    return f"{notes.REF}-remote/{quote(remote, safe='').replace('.', '%2E').replace('~', '%7E')}"
 
 
 def _there(ctx: Context, remote: str) -> str:

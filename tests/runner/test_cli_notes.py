@@ -151,6 +151,15 @@ def test_remotes_that_are_none(two: tuple[Cli, Cli], words: list[str], said: str
     assert (done.status, done.lines) == (128, [said, "hint: remotes are: origin"])
 
 
+@pytest.mark.parametrize("name", ["up stream", "a/b.lock", "x..y~1", "ünï"])
+def test_remotes_with_odd_names(two: tuple[Cli, Cli], name: str) -> None:
+    one, other = two
+    leave(one.repo, A, "note")
+    shared(one, "push")
+    other.repo.git("config", f"remote.{name}.url", other.repo.git("config", "remote.origin.url"))
+    assert other.ok("notes", "fetch", name, "--json").json == {"schema": 1, "remote": name, "fetched": 1, "pushed": 0}
+
+
 def test_without_a_remote(cli: Cli) -> None:
     assert cli.run("notes", "push").lines[0] == "fatal: this repository has no remote"
 
