@@ -16,27 +16,25 @@ from git_agent_runner.preflight import (
     able_program,
     fitting,
     in_place,
-    locate,
     merged_args,
     other_form,
     refuse_live,
     refuse_strays,
-    session_value,
 )
 from git_agent_runner.refs import busy_branch, worktrees
-from git_agent_runner.store.holding import refuse_held
+from git_agent_runner.sessions import locate, session_value
 from git_agent_runner.worktrees import Place, place
 
 if TYPE_CHECKING:
+    from git_agent_runner.store.copies import Copy
     from git_agent_runner.verdict import Kind
-
-UNKNOWN = Located("unknown")
 
 
 class Plan(NamedTuple):
     """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
 
-    `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
+    `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs. `copy`
+    is to be put back first: the engine has lost the session.
     """
 
     record: Record
@@ -49,6 +47,7 @@ class Plan(NamedTuple):
     interactive: bool
     adopts: bool = False
     notes: tuple[str, ...] = ()
+    copy: Copy | None = None
 
 
 def choose_engine(ctx: Context, name: str | None) -> Engine:
@@ -129,15 +128,15 @@ def plan_resume(
     refuse_live(ctx, record)
     by_id = kind == "resume"
     value = session_value(ctx, record, engine, session) if by_id else record.session.value
-    if value:
-        refuse_held(ctx.layout, record.handle, engine.name, value)
     program = able_program(ctx, engine, record, value, by_id=by_id)
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:
         engine.check_message(program.version, message)
     where = _place(ctx, record, cwd, lambda same: engine.elsewhere(program.version, same))
     looked = cwd or record.cwd or where.cwd
-    located = locate(ctx, engine, program.version, record, looked, value) if by_id and value else UNKNOWN
+    located, copy = (
+        locate(ctx, engine, program.version, record, looked, value) if by_id and value else (Located("unknown"), None)
+    )
     launch = Launch(
         binary=program.binary,
         version=program.version,
@@ -160,6 +159,7 @@ def plan_resume(
         interactive=interactive,
         adopts=picker or value is None,
         notes=_said(where.note, _elsewhere(engine, program.version, launch), engine.launch_note(program.version, args)),
+        copy=copy,
     )
 
 

@@ -10,16 +10,14 @@ from git_agent_runner.engines.spec import (
     Engine,
     Invocation,
     Launch,
-    Located,
     Role,
-    StoreQuery,
     Version,
     dotted,
     within,
 )
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
-from git_agent_runner.present import pasteable, shown
+from git_agent_runner.present import pasteable
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
 from git_agent_runner.store.locks import Lock, is_locked, try_lock
@@ -68,32 +66,6 @@ def _live(ctx: Context, record: Record) -> UserError:
 def _either(record: Record) -> tuple[str, ...]:
     command = f"git agent resume {record.handle}"
     return (f'wait for its end: {command} --wait "<message>"', f'or end it first: {command} --kill "<message>"')
-
-
-def session_value(ctx: Context, record: Record, engine: Engine, override: str | None) -> str:
-    value = record.session.value or None if override is None else override
-    if value is None:
-        attempt = attempts.latest(ctx.layout, record.run_id)
-        several = ", ".join(attempt.candidates) if attempt else ""
-        named = f"several began here meanwhile: {several}" if several else "its store names none"
-        raise UserError(
-            f"run {record.handle} has no session id: {engine.name} printed none, and {named}",
-            code="session_unknown",
-            hints=(
-                f'if you know it: git agent resume {record.handle} --session VALUE "<message>"',
-                f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
-            ),
-        )
-    if not engine.id_pattern.fullmatch(value):
-        raise UserError(
-            f"'{shown(value)}' is not a session id of {engine.name}",
-            code="session_malformed",
-            hints=(
-                f"asked for it, {engine.name} might start a new conversation in silence",
-                f'a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
-            ),
-        )
-    return value
 
 
 def able_program(ctx: Context, engine: Engine, record: Record, value: str | None, *, by_id: bool) -> Probe:
@@ -210,21 +182,3 @@ def in_place(engine: Engine, invocation: Invocation, asked: str | None) -> Invoc
         code="directory_bound",
         hints=("leave --cwd out",),
     )
-
-
-def locate(ctx: Context, engine: Engine, version: Version, record: Record, cwd: str, value: str) -> Located:
-    """Ask the engine's store. Raises UserError `session_missing`; "unknown" goes on and is verified afterwards."""
-    located = engine.locate(StoreQuery(ctx.environ, cwd, version, value))
-    if located.state == "absent":
-        lost = engine.first_reply_lost(version) if record.attempts <= 1 and record.status != "completed" else None
-        detail = located.detail or f"{engine.name} has no such session for {cwd}"
-        raise UserError(
-            f"session {value} cannot be resumed: {detail}",
-            code="session_missing",
-            hints=(
-                *([lost] if lost else []),
-                f'start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
-                "other runs: git agent list",
-            ),
-        )
-    return located

@@ -17,6 +17,7 @@ from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
+from git_agent_runner.keep import keep
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, noting, pointer
@@ -83,7 +84,8 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     record = _write_record(ctx, attempt)
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
     pointed = _warning(_point, ctx, record)
-    warnings = tuple(text for text in (noted, pointed) if text)
+    kept = _warning(keep, ctx, attempt)
+    warnings = tuple(text for text in (noted, pointed, kept) if text)
     return Settled(record, attempt, verdict, transcript, warnings, pointed is None)
 
 

@@ -12,7 +12,7 @@ import pytest
 from git_agent_runner.engines.arguments import launch_args, rejected, widening
 from git_agent_runner.engines.claude import ENGINE
 from git_agent_runner.engines.claude_flags import OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, parse_version
+from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuery, Version, parse_version
 from git_agent_runner.errors import UserError
 
 STORES = Path(__file__).parent / "stores" / "claude"
@@ -277,7 +277,7 @@ def file_of(query: StoreQuery) -> Path:
 @pytest.mark.parametrize(("version", "session"), [("1.0.128", OLDEST_ID), ("2.0.42", OLD_ID), ("2.1.332", ID)])
 def test_a_session_is_found_in_its_directory(version: str, session: str, tmp_path: Path) -> None:
     query = stored(tmp_path / "claude", version, session)
-    assert ENGINE.locate(query) == ("present", str(file_of(query)), SITE, "")
+    assert ENGINE.locate(query) == Located("present", str(file_of(query)), SITE)
 
 
 def test_the_home_directory_is_the_default_place(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from git_agent_runner.engines.arguments import launch_args, overlay, rejected, widening
 from git_agent_runner.engines.codex import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, parse_version
+from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuery, Version, parse_version
 from git_agent_runner.errors import UserError
 
 STORES = Path(__file__).parent / "stores" / "codex"
@@ -260,7 +260,7 @@ def only_file(query: StoreQuery) -> Path:
 @pytest.mark.parametrize(("version", "session"), [("0.36.0", OLD_ID), ("0.171.0", ID)])
 def test_a_session_is_found_from_any_directory(version: str, session: str, tmp_path: Path) -> None:
     query = stored(tmp_path / "codex", version, session)._replace(cwd="/elsewhere")
-    assert ENGINE.locate(query) == ("present", str(only_file(query)), SITE, "")
+    assert ENGINE.locate(query) == Located("present", str(only_file(query)), SITE)
 
 
 def test_the_home_directory_is_the_default_place(tmp_path: Path) -> None:

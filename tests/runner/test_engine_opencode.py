@@ -11,7 +11,7 @@ import pytest
 
 from git_agent_runner.engines.arguments import directory, launch_args, rejected, widening
 from git_agent_runner.engines.opencode import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version
+from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuery, Version
 from git_agent_runner.errors import UserError
 from git_agent_runner.preflight import check_version
 
@@ -230,7 +230,7 @@ def test_elsewhere(version: Version, same: bool, other: bool) -> None:
 
 def test_locate_tells_the_session_s_directory(query: StoreQuery, data: Path) -> None:
     found = ENGINE.locate(query._replace(cwd=TREE, session=FIRST))
-    assert found == ("present", str(data / "opencode.db"), SITE, "")
+    assert found == Located("present", str(data / "opencode.db"), SITE)
 
 
 @pytest.mark.parametrize("session", ["ses_" + "0" * 26, FIRST.swapcase(), None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from git_agent_runner.plan import Plan
-from git_agent_runner.present import pasteable, print_json
+from git_agent_runner.present import pasteable, print_json, say
 
 SCHEMA = 1
 
@@ -11,6 +11,8 @@ SCHEMA = 1
 def dry_run(plan: Plan, *, as_json: bool) -> None:
     """The exact command, copyable: `cd`, then the engine with its stdin. Nothing is started."""
     text = pasteable(plan.invocation)
+    if plan.copy:
+        say(f"{plan.engine.name} has lost session {plan.session}: the copy that was kept would be put back first")
     if not as_json:
         print(text)
         return
@@ -28,6 +30,7 @@ def dry_run(plan: Plan, *, as_json: bool) -> None:
             "argv": list(invocation.argv),
             "stdin": None if invocation.stdin is None else invocation.stdin.decode(),
             "env": dict(invocation.env),
+            "restores": plan.copy is not None,
             "command": text,
         }
     )

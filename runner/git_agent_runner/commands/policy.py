@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from git_agent_runner.commands.lost import resume_plan
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
@@ -74,7 +75,7 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
             raise found
         if not wish.dry_run:
             record = found = closed(ctx, found)
-        plan = _resume_plan(ctx, wish, found)
+        plan = resume_plan(ctx, wish, found)
     except UserError as error:
         plan = _otherwise(ctx, wish, mode, record, error)
     if wish.dry_run:
@@ -165,18 +166,6 @@ def closed(ctx: Context, record: Record) -> Record:
     closed = close_dead(ctx, record)
     say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
     return closed._replace(branch=record.branch)
-
-
-def _resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
-    return plan_resume(
-        ctx,
-        record,
-        wish.given,
-        wish.message,
-        interactive=wish.interactive,
-        cwd=wish.cwd,
-        session=wish.session,
-    )
 
 
 def _otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:

@@ -157,4 +157,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
     expires=partial(retention.claude, claude_store.locate),
+    stored=claude_store.stored,
 )

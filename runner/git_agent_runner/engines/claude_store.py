@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,10 @@ def locate(query: StoreQuery) -> Located:
     if emptied:
         return Located("absent", emptied, detail="its file holds no turn of the conversation")
     return Located("absent", detail=f"claude has no such session in {projects}")
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    return files.stored(_projects(query), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

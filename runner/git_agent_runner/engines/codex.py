@@ -226,4 +226,5 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
     trust="--skip-git-repo-check",
+    stored=codex_store.stored,
 )

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +29,17 @@ def locate(query: StoreQuery) -> Located:
         if any(
             name.endswith(f"-{query.session}.jsonl") for name in files.names(os.path.join(folder, "archived_sessions"))
         ):
-            return Located("absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back")
+            return Located(
+                "absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back", archived=True
+            )
     except OSError as error:
         return Located("unknown", detail=f"codex's session files cannot be read: {error}")
     return Located("absent", detail=f"codex has no such session in {folder}")
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    """The one file is enough: its own index codex makes anew (0.44.0 to 0.171.0)."""
+    return files.stored(os.path.join(files.home(query.env, "CODEX_HOME", ".codex"), "sessions"), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -138,4 +138,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
+    stored=copilot_store.stored,
 )

@@ -9,7 +9,7 @@ import os
 from typing import NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 
 
 class _Begun(NamedTuple):
@@ -32,6 +32,10 @@ def locate(query: StoreQuery) -> Located:
     if not begun.talk:
         return Located("absent", path, detail="its file holds no turn of the conversation")
     return Located("present", path)
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    return files.stored(_sessions(query), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

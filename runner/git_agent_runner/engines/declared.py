@@ -106,6 +106,7 @@ def engine(name: str, declared: Declared, session: SessionRule) -> Engine:
         elsewhere=lambda _version, same: declared.elsewhere == "anywhere" or (same and declared.elsewhere != PLACES[0]),
         locate=lambda query: declared_store.locate(name, store, query),
         created_since=lambda query: declared_store.created_since(store, shape, query),
+        stored=(lambda query, located: declared_store.stored(store, query, located)) if store else None,
         first_reply_lost=lambda _version: None,
         parse_version=parse_version,
         elsewhere_note=lambda _version: None,

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,10 @@ def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
         return Located("absent", detail=f"{name} has no such session below {root}")
     directory = _text(_head(path), store.head.directory) if store.head else None
     return Located("present", path, directory if directory and os.path.isabs(directory) else None)
+
+
+def stored(store: Store, query: StoreQuery, located: Located) -> Stored:
+    return files.stored(_root(store, query), located)
 
 
 def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:

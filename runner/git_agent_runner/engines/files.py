@@ -8,8 +8,12 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_runner.engines.spec import Stored
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from git_agent_runner.engines.spec import Located
 
     Name = str | os.PathLike[str]
 
@@ -76,6 +80,12 @@ def dashes(path: str) -> str:
     """The real path, every UTF-16 unit of it that is no ASCII letter or digit a dash: what engines name folders by."""
     real = os.path.realpath(path)
     return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
+
+
+def stored(root: str, located: Located) -> Stored:
+    """The one file of a session, which lies somewhere below `root`."""
+    name = os.path.relpath(located.path, root) if located.state == "present" and located.path else ""
+    return Stored(root, (name,) if name and not name.startswith("..") else ())
 
 
 def names(folder: Name) -> list[str]:

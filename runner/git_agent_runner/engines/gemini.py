@@ -196,4 +196,5 @@ ENGINE = Engine(
     elsewhere_note=lambda _version: None,
     trust="--skip-trust",
     expires=partial(retention.gemini, gemini_store.locate),
+    stored=gemini_store.stored,
 )

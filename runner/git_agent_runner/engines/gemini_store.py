@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,6 +57,16 @@ def locate(query: StoreQuery) -> Located:
     if emptied:
         return Located("absent", emptied, detail="gemini kept only the metadata of this session; its messages are gone")
     return Located("absent", detail=f"gemini has no such session for {query.cwd}")
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    """All files of the session: a resume in a later minute begins another one."""
+    bucket = _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
+    if located.state != "present":
+        return Stored(str(bucket), ())
+    session = query.session or ""
+    chats = [path for path in _chats(query, session[:8]) if (chat := _read(path)) and chat.session == session]
+    return Stored(str(bucket), tuple(f"chats/{path.name}" for path in chats))
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -93,4 +93,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
     launch_note=_launch_note,
+    stored=iflow_store.stored,
 )

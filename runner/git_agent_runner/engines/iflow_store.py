@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,10 @@ def locate(query: StoreQuery) -> Located:
     except OSError as error:
         return Located("unknown", detail=f"iflow's session files cannot be read: {error}")
     return Located("absent", detail="iflow has no such session")
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    return files.stored(str(_projects(query.env)), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ OPTIONS = (
     Option(("--log-level",), "one", source=_HELP),
     Option(("--interactive", "-i"), "none", "interactive", since=(1, 15), source=_HELP),
     Option(("--replay",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
+    Option(("--no-replay",), "none", "interactive", since=(1, 16), source="opencode/1.17.18/help"),
     Option(("--replay-limit",), "one", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
     Option(("--demo",), "none", "interactive", since=(1, 15), source="opencode/1.15.13/help/run_help"),
     Option(("--mini",), "none", "interactive", since=(1, 16), source="opencode/1.18.33/help"),
@@ -149,6 +150,12 @@ def _forks(_version: Version, args: tuple[str, ...]) -> bool:
     return any(word.option is not None and "--fork" in word.option.names for word in parse(OPTIONS, args))
 
 
+def _import(launch: Launch, document: str) -> Invocation:
+    """The session becomes one of the directory that it is imported in (1.18.33)."""
+    cwd = launch.session_cwd or launch.cwd
+    return Invocation((launch.binary, "import", document), None, cwd, (("PWD", cwd),))
+
+
 def _elsewhere(version: Version, same_repository: bool) -> bool:
     """resume-subdir, resume-from-worktree and resume-other-cwd of each version: 1.0 and 1.1 hang in another repository.
 
@@ -188,4 +195,6 @@ ENGINE = Engine(
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
+    export=opencode_store.export,
+    import_=_import,
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
@@ -19,6 +20,7 @@ from git_agent_runner.engines.spec import Located, StoreQuery, Version
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from sqlite3 import Connection
 
 _SQLITE: Version = (1, 2)
 _IMPORTS_UNTIL: Version = (1, 15)
@@ -62,34 +64,64 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(row.session for row in sorted(rows, key=lambda row: row.created))
 
 
+def export(query: StoreQuery) -> bytes | None:
+    """The session as `opencode export` prints it; None before 1.2. Raises ValueError where it cannot be read."""
+    database = _database(query)
+    if not _is_sqlite(query, database) or not database.exists():
+        return None
+    import sqlite3
+
+    from git_agent_runner.engines.opencode_export import document
+
+    try:
+        with closing(_connect(database)) as connection:
+            return document(connection, query.session or "")
+    except sqlite3.Error as error:
+        raise ValueError(f"{database}: {error}") from error
+
+
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     """All sessions, or the one of that id."""
+    database = _database(query)
+    if _is_sqlite(query, database):
+        return _sqlite_rows(database, session)
+    return _json_rows(_data(query) / "storage" / "session", session)
+
+
+def _data(query: StoreQuery) -> Path:
     from pathlib import Path
 
-    data = Path(files.home(query.env, "XDG_DATA_HOME", ".local/share"), "opencode")
-    database = data / (query.env.get("OPENCODE_DB") or "opencode.db")
-    if query.version < _SQLITE or (query.version < _IMPORTS_UNTIL and not database.exists()):
-        return _json_rows(data / "storage" / "session", session)
-    return _sqlite_rows(database, session)
+    return Path(files.home(query.env, "XDG_DATA_HOME", ".local/share"), "opencode")
+
+
+def _database(query: StoreQuery) -> Path:
+    return _data(query) / (query.env.get("OPENCODE_DB") or "opencode.db")
+
+
+def _is_sqlite(query: StoreQuery, database: Path) -> bool:
+    return query.version >= _SQLITE and (query.version >= _IMPORTS_UNTIL or database.exists())
 
 
 def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
-    """Read-only and without `immutable`, so that sessions still in the write-ahead log are seen."""
     if not database.exists():
         return
     import sqlite3
-    from urllib.parse import quote
 
     try:
-        connection = sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
-        try:
+        with closing(_connect(database)) as connection:
             rows = connection.execute(_ONE, (session,)) if session is not None else connection.execute(_ALL)
             for found, directory, created, parent in rows:
                 yield _Row(found, directory, created, parent, str(database))
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         raise _UnreadableError(f"{database}: {error}") from error
+
+
+def _connect(database: Path) -> Connection:
+    """Read-only and without `immutable`, so that sessions still in the write-ahead log are seen."""
+    import sqlite3
+    from urllib.parse import quote
+
+    return sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
 
 
 def _json_rows(folder: Path, session: str | None) -> Iterator[_Row]:

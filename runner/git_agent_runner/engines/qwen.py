@@ -154,4 +154,5 @@ ENGINE = Engine(
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
+    stored=qwen_store.stored,
 )

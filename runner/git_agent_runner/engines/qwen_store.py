@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +28,16 @@ def locate(query: StoreQuery) -> Located:
         if os.path.isfile(path):
             return Located("absent", path, detail="its file holds no turn of the conversation")
         if os.path.isfile(os.path.join(_chats(query), "archive", f"{query.session}.jsonl")):
-            return Located("absent", detail="qwen has archived this session")
+            return Located("absent", detail="qwen has archived this session", archived=True)
         if moved := _moved_by_settings(query):
             return Located("unknown", detail=f"{moved} sets runtimeOutputDir, so qwen's sessions are elsewhere")
     except OSError as error:
         return Located("unknown", detail=f"qwen's session files cannot be read: {error}")
     return Located("absent", detail=f"qwen has no such session for {query.cwd}")
+
+
+def stored(query: StoreQuery, located: Located) -> Stored:
+    return files.stored(_chats(query), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -74,12 +74,23 @@ class Invocation(NamedTuple):
 
 
 class Located(NamedTuple):
-    """What the engine's own store says of one session. `cwd` is the directory the session belongs to, if told."""
+    """What the engine's own store says of one session. `cwd` is the directory the session belongs to, if told.
+
+    `archived`: a person put it where a resume does not look.
+    """
 
     state: Literal["present", "absent", "unknown"]
     path: str | None = None
     cwd: str | None = None
     detail: str = ""
+    archived: bool = False
+
+
+class Stored(NamedTuple):
+    """The files of one session: their names (`a/b.jsonl`) below `root`, an absolute path; none when it has none."""
+
+    root: str
+    names: tuple[str, ...]
 
 
 class StoreQuery(NamedTuple):
@@ -148,6 +159,12 @@ class Engine(NamedTuple):
     trust: str | None = None
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
     expires: Callable[[StoreQuery], float | None] | None = None
+    # The files of a session of its own, and the folder below which they belong also when they are not there.
+    stored: Callable[[StoreQuery, Located], Stored] | None = None
+    # Of a store that all sessions share: one session as a document (None: it cannot be had), and how to take it back
+    # from a file.
+    export: Callable[[StoreQuery], bytes | None] | None = None
+    import_: Callable[[Launch, str], Invocation] | None = None
 
 
 def parse_version(text: str) -> Version | None:

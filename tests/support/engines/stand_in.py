@@ -98,6 +98,9 @@ def main() -> int:
     if "--help" in argv:
         print(os.environ.get("FAKE_HELP", ""))
         return 0
+    if engine == "opencode" and argv[0] == "import":
+        stores.opencode_import(argv[1])
+        return 0
     message = log(engine, argv)
     wanted, unknown = asked(engine, argv), os.environ.get("FAKE_UNKNOWN") if resumes(argv) else None
     if unknown == "fail":

@@ -20,6 +20,13 @@ def save(engine: str, session: str, message: str | None) -> None:
     STORES[engine](session, message or "hello")
 
 
+_OPENCODE = (
+    "session (id TEXT PRIMARY KEY, directory TEXT, time_created INTEGER, parent_id TEXT)",
+    "message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)",
+    "part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT)",
+)
+
+
 def _now() -> str:
     return f"{datetime.now(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
@@ -69,16 +76,35 @@ def _gemini(session: str, message: str) -> None:
     _append(path, *([] if path.exists() else [head]), turn)
 
 
-def _opencode(session: str, _message: str) -> None:
+def _opencode(session: str, message: str) -> None:
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
     data.mkdir(parents=True, exist_ok=True)
     with sqlite3.connect(data / "opencode.db") as database:
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS session"
-            " (id TEXT PRIMARY KEY, directory TEXT, time_created INTEGER, parent_id TEXT)"
-        )
+        for table in _OPENCODE:
+            database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
         row = (session, os.environ.get("PWD") or os.getcwd(), time.time_ns() // 1_000_000, None)
         database.execute("INSERT OR IGNORE INTO session VALUES (?, ?, ?, ?)", row)
+        _opencode_turn(database, session, f"msg_{time.time_ns()}", message)
+    database.close()
+
+
+def _opencode_turn(database: sqlite3.Connection, session: str, name: str, message: str) -> None:
+    now = time.time_ns() // 1_000_000
+    part = json.dumps({"type": "text", "text": message})
+    database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (name, session, now, '{"role": "user"}'))
+    database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"prt{name[3:]}", name, session, part))
+
+
+def opencode_import(path: str) -> None:
+    """As `opencode import FILE` of 1.18.33: the session becomes one of the directory that it is imported in."""
+    found = json.loads(Path(path).read_bytes())
+    session = found["info"]["id"]
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
+    with sqlite3.connect(data / "opencode.db") as database:
+        row = (session, os.environ["PWD"], found["info"]["time"]["created"], None)
+        database.execute("INSERT INTO session VALUES (?, ?, ?, ?)", row)
+        for message in found["messages"]:
+            _opencode_turn(database, session, message["info"]["id"], message["parts"][0]["text"])
     database.close()
 
 

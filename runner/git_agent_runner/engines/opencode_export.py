@@ -1,0 +1,100 @@
+"""One session out of OpenCode's SQLite store, as `opencode export` prints it (1.2.27 to 1.18.33).
+
+Read here and not asked of the engine: starting opencode takes seconds, and what its `export` writes into a pipe ends
+after 128 KiB (1.18.33). `opencode import FILE` takes it back, under the same id, for the directory it is run in.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+_PARTS = "SELECT * FROM part WHERE session_id = ? ORDER BY message_id, id"
+_MESSAGES = "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id"
+
+
+class _Key(NamedTuple):
+    """A key of the document's `info`, the column it is made of, and how."""
+
+    key: str
+    column: str
+    read: Callable[[Any], Any] = lambda value: value
+
+
+_INFO = (
+    _Key("id", "id"),
+    _Key("slug", "slug"),
+    _Key("projectID", "project_id"),
+    _Key("workspaceID", "workspace_id"),
+    _Key("directory", "directory"),
+    _Key("path", "path"),
+    _Key("parentID", "parent_id"),
+    _Key("title", "title"),
+    _Key("agent", "agent"),
+    _Key("model", "model", json.loads),
+    _Key("version", "version"),
+    _Key("share", "share_url", lambda url: {"url": url}),
+    _Key("metadata", "metadata", json.loads),
+    _Key("revert", "revert", json.loads),
+    _Key("permission", "permission", json.loads),
+    _Key("cost", "cost"),
+)
+_GROUPS = {
+    "summary": (
+        _Key("additions", "summary_additions"),
+        _Key("deletions", "summary_deletions"),
+        _Key("files", "summary_files"),
+        _Key("diffs", "summary_diffs", json.loads),
+    ),
+    "time": (
+        _Key("created", "time_created"),
+        _Key("updated", "time_updated"),
+        _Key("compacting", "time_compacting"),
+        _Key("archived", "time_archived"),
+    ),
+}
+_TOKENS = (
+    _Key("input", "tokens_input"),
+    _Key("output", "tokens_output"),
+    _Key("reasoning", "tokens_reasoning"),
+)
+_CACHE = (_Key("read", "tokens_cache_read"), _Key("write", "tokens_cache_write"))
+
+
+def document(connection: sqlite3.Connection, session: str) -> bytes | None:
+    """None where there is no such session. Raises sqlite3.Error and ValueError for a store of another form."""
+    connection.row_factory = sqlite3.Row
+    with closing(connection.execute("SELECT * FROM session WHERE id = ?", (session,))) as found:
+        row = found.fetchone()
+    if row is None:
+        return None
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for part in connection.execute(_PARTS, (session,)):
+        own = {"id": part["id"], "sessionID": session, "messageID": part["message_id"]}
+        parts.setdefault(part["message_id"], []).append({**json.loads(part["data"]), **own})
+    messages = [
+        {
+            "info": {**json.loads(message["data"]), "id": message["id"], "sessionID": session},
+            "parts": parts.get(message["id"], []),
+        }
+        for message in connection.execute(_MESSAGES, (session,))
+    ]
+    return json.dumps({"info": _info(dict(zip(row.keys(), row, strict=True))), "messages": messages}).encode()
+
+
+def _info(row: dict[str, Any]) -> dict[str, Any]:
+    info = _read(_INFO, row)
+    for name, keys in _GROUPS.items():
+        if group := _read(keys, row):
+            info[name] = group
+    if tokens := _read(_TOKENS, row):
+        info["tokens"] = {**tokens, "cache": _read(_CACHE, row)}
+    return info
+
+
+def _read(keys: tuple[_Key, ...], row: dict[str, Any]) -> dict[str, Any]:
+    """A column that this version lacks, or that is empty, has no key."""
+    return {key.key: key.read(row[key.column]) for key in keys if row.get(key.column) is not None}
