@@ -106,6 +106,36 @@ def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, old)
 
 
+def test_an_ignored_interrupt_has_no_effect_on_us() -> None:
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with caught(ENDING) as inbox:
+            os.kill(os.getpid(), signal.SIGINT)
+            inbox.collect()
+            assert inbox.take() == ()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+_LOOK = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+_BACKGROUND = f"""
+import os, signal, sys
+from git_agent_runner.engines.spec import Invocation
+from git_agent_runner.supervise.spawn import run_headless
+from support.drive import files
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+run_headless(Invocation((sys.executable, "-c", {_LOOK!r}), None, "/"), dict(os.environ), files(sys.argv[1]))
+"""
+
+
+def test_an_engine_of_a_background_job_hears_an_interrupt(tmp_path: Path) -> None:
+    """A shell's `&` leaves SIGINT ignored, and we end engines by it."""
+    argv = [sys.executable, "-c", _BACKGROUND, str(tmp_path)]
+    subprocess.run(argv, check=True, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
+    assert read(tmp_path) == b"False\n"
+
+
 def test_handlers_are_put_back() -> None:
     before = [signal.getsignal(number) for number in (*ENDING, signal.SIGCHLD)]
     with caught(ENDING) as inbox:

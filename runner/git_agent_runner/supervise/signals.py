@@ -38,15 +38,17 @@ class Inbox:
 def caught(numbers: tuple[int, ...], acts: Mapping[int, Callable[[], None]] | None = None) -> Iterator[Inbox]:
     """Collect these signals instead of obeying them, and do `acts` for others; afterwards all is as it was.
 
-    A signal that is ignored stays ignored (nohup, a background job of a script), except SIGCHLD: ignored, the
-    kernel would throw the engine's exit status away. SIGCHLD only wakes whoever polls the engine.
-    Main thread only, as Python's signal handling is.
+    A signal that is ignored stays without effect on us (nohup, a background job of a script). Programs inherit what
+    is ignored and not what is caught, so SIGINT is caught: opencode from 1.15 on would ignore ours, too
+    (opencode/1.18.33). SIGCHLD only wakes whoever polls the engine; ignored, the kernel would throw the engine's exit
+    status away. Main thread only, as Python's signal handling is.
     """
-    acts = {signal.SIGCHLD: _nothing, **(acts or {})}
+    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    deaf = [number for number in numbers if number == signal.SIGINT and number not in wanted]
+    acts = {**dict.fromkeys((signal.SIGCHLD, *deaf), _nothing), **(acts or {})}
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     old_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     old = {number: signal.signal(number, _only_wake) for number in (*wanted, *acts)}
     try:
         yield Inbox(reader, acts)
