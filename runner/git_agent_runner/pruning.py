@@ -71,8 +71,8 @@ class Branches:
 
 
 def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
-    """Forget a run: record, directory, pointers, and its lines in notes if asked to. A kill on the way leaves it whole,
-    or without its directory and record, never with half of it.
+    """Forget a run: pointers, record, directory, and its lines in notes if asked to. A kill on the way leaves what
+    `doctor --repair` makes whole again, or what nobody looks at.
 
     Raises UserError `run_live` when a process is at it by now, `write_failed`.
     """
@@ -80,6 +80,9 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
     with hold(ctx, ctx.runs.read(handle)):
         if ctx.runs.read(handle).attempts != run.row.attempts:
             raise UserError(f"run {handle} has just been gone on with", code="run_live")
+        for branch, pointed in pointer.read(ctx.repo, ctx.config).items():
+            if pointed == handle:
+                gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
         ctx.runs.remove(handle)
         trash = f"{os.path.dirname(path)}/{TRASH}{run.row.run_id}"
         try:
@@ -88,9 +91,6 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
             throw_away(trash)
         except OSError as error:
             raise UserError(f"cannot remove '{path}': {error.strerror}", code="write_failed") from error
-        for branch, pointed in pointer.read(ctx.repo, ctx.config).items():
-            if pointed == handle:
-                gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
         if with_notes:
             linepick.drop(ctx.repo, handle)
         for lock in (ctx.layout.record_lock(handle), ctx.layout.run_lock(handle)):

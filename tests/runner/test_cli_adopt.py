@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Session
-from support.cli import STAND_INS, Cli
+from support.cli import STAND_INS, Cli, ask
 from support.engines.stand_in import IDS
 from support.noted import line, noted
 
@@ -243,3 +243,35 @@ def test_after_the_runs_were_lost(cli: Cli) -> None:
     assert (record.handle, record.run_id, record.session) == (begun.handle, begun.run_id, begun.session)
     assert record.launch_args == ("--model", "m")
     assert json.loads((cli.home / "fake.log").read_text().splitlines()[-1])["argv"][-2:] == [CODEX, "-"]
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing of ours gets to say anything."""
+
+
+def die(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    ("place", "made"),
+    [
+        pytest.param("git_agent_runner.store.attempts.begin", False, id="before the attempt"),
+        pytest.param("git_agent_runner.store.attempts.save", False, id="before attempt.yaml"),
+        pytest.param("git_agent_runner.store.index.Index.create", True, id="before the record"),
+        pytest.param("git_agent_runner.store.noting.write", True, id="before the note"),
+        pytest.param("git_agent_runner.store.pointer.write", True, id="before the pointer"),
+    ],
+)
+def test_killed_on_the_way(here: Cli, monkeypatch: pytest.MonkeyPatch, place: str, made: bool) -> None:
+    session = by_hand(here)
+    with monkeypatch.context() as patch:
+        patch.setattr(place, die)
+        with pytest.raises(Killed):
+            ask("adopt", "codex", session)
+    assert here.run("doctor", "--repair", "--json").json["problems"] == []
+    if not made:
+        assert here.state() & {"index", "runs"} <= {"runs"}
+        here.ok("adopt", "codex", session)
+    here.ok("resume", "go on")
+    assert here.record().session.value == session

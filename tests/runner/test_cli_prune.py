@@ -13,7 +13,7 @@ import pytest
 from git_agent_runner.model import Record
 from git_agent_runner.store import attempts, pointer
 from git_agent_runner.store.index import Index
-from support.cli import Cli
+from support.cli import Cli, ask
 from support.runs import leave
 
 NOW = "2026-11-27T10:15:02.250Z"
@@ -201,3 +201,35 @@ def test_another_branchs_pointer_stays(cli: Cli) -> None:
     pointer.write(cli.repo.facts(), "other", A)
     cli.ok("prune", A)
     assert cli.pointers() == {"main": B}
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing of ours gets to say anything."""
+
+
+def die(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    ("place", "forgotten"),
+    [
+        pytest.param("git_agent_runner.store.gitconfig.unset", False, id="before the pointer"),
+        pytest.param("git_agent_runner.store.atomic.remove", False, id="before the record"),
+        pytest.param("os.rename", False, id="before the directory"),
+        pytest.param("git_agent_runner.pruning.throw_away", True, id="before it is emptied"),
+        pytest.param("git_agent_runner.store.linepick.drop", True, id="before the note"),
+    ],
+)
+def test_killed_on_the_way(here: Cli, monkeypatch: pytest.MonkeyPatch, place: str, forgotten: bool) -> None:
+    begun = here.begin("codex")
+    with monkeypatch.context() as patch:
+        patch.setattr(place, die)
+        with pytest.raises(Killed):
+            ask("prune", begun.handle, "--notes")
+    assert here.run("doctor", "--repair", "--json").json["problems"] == []
+    assert left(here) == ([] if forgotten else [begun.handle])
+    if not forgotten:
+        here.ok("resume", begun.handle, "go on")
+        here.ok("prune", begun.handle)
+    assert here.run("doctor").status == 0
