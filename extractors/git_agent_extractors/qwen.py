@@ -80,10 +80,24 @@ def _result(obj: Object) -> Events:
     return (usage,) if _api_error(words) else (usage, end("completed"))
 
 
+def _retry(data: Object) -> Events:
+    """It says how often, and not why (qwen/0.24.4/rate-limit)."""
+    attempt = data.get("attempt")
+    words = f"retrying, {attempt} of {data.get('maxRetries')}" if attempt else "retrying"
+    return (failure(words, fatal=False),)
+
+
 def _system(obj: Object) -> Events:
-    subtype = text(obj, "subtype")
+    subtype, data = text(obj, "subtype"), table(obj, "data")
     if subtype == "init":
         return (Event("usage", data={"model": text(obj, "model")}),)
+    if subtype == "retry":
+        return _retry(data)
+    if subtype == "task_started":
+        return NOTHING  # the tool call that starts it is told
+    if subtype == "task_notification":  # a task in the background: no event tells its answer (qwen/0.24.4/subagent)
+        status = text(data, "status")
+        return (tool_result(f"task {status}", status == "failed"),)
     return (Event("unknown", name=f"system/{subtype}", data=obj),)
 
 
