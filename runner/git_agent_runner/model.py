@@ -128,3 +128,4 @@ class Settings(NamedTuple):
     args: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  engine -> launch args; built once, never mutated
     hints: bool = True  # may hooks speak?
     trailer: bool = False  # do commits of a run name it?
+    terminal: str | None = None  # where --terminal opens windows, one of settings.TERMINALS

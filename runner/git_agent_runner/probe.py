@@ -124,6 +124,12 @@ def _missing(engine: Engine) -> dict[str, Any]:
     return {"code": "binary_missing", "hints": hints}
 
 
+def find_on_path(name: str, environ: Mapping[str, str], work_tree: str | None) -> str | None:
+    """The program of that name which a person would get, but for those inside the repository of `work_tree`."""
+    runnable = (path for path in _on_path(name, environ) if os.path.isfile(path) and os.access(path, os.X_OK))
+    return next((path for path in runnable if not _inside(path, work_tree)), None)
+
+
 def _inside(path: str, work_tree: str | None) -> bool:
     """Is the file, or the link that names it, in this work tree or in another one of the same repository?"""
     if work_tree is None:

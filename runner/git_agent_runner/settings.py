@@ -17,6 +17,7 @@ from git_agent_runner.model import Repository, Settings
 from git_agent_runner.refs import worktrees
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
+TERMINALS = ("tmux", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -120,6 +121,13 @@ def _directory(settings: Settings, entry: Entry, repo: Repository, environ: Mapp
     return settings._replace(default_directory=os.path.join(repo.top, path))
 
 
+def _terminal(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    known = entry._replace(value=entry.value and entry.value.lower())
+    return settings._replace(
+        terminal=_checked(known, "agent.terminal", TERMINALS.__contains__, f"one of {', '.join(TERMINALS)}")
+    )
+
+
 def _stall_after(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     expected = "a positive number of seconds, or 90s, 5m, 1h"
     text = _checked(entry, "agent.stallAfter", lambda value: _seconds(value) > 0, expected)
@@ -140,6 +148,7 @@ _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], S
     "continuemessage": _continue_message,
     "defaultdirectory": _directory,
     "stallafter": _stall_after,
+    "terminal": _terminal,
     "hints": _hints,
     "trailer": _trailer,
 }

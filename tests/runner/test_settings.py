@@ -42,6 +42,7 @@ def test_nothing_configured(repo: GitRepo) -> None:
         pytest.param(
             "agent.codex.args", ["-m 'gpt 5'", "--full"], "args", {"codex": ("-m", "gpt 5", "--full")}, id="args append"
         ),
+        pytest.param("agent.terminal", ["iTerm2"], "terminal", "iterm2", id="terminal"),
         pytest.param("agent.stallAfter", ["90"], "stall_after", 90.0, id="seconds"),
         pytest.param("agent.stallAfter", ["90s"], "stall_after", 90.0, id="seconds with a unit"),
         pytest.param("agent.stallAfter", ["1.5m"], "stall_after", 90.0, id="minutes"),
@@ -72,6 +73,7 @@ def test_home_and_relative_directories(repo: GitRepo, isolated: Path) -> None:
         ("agent.defaultDirectory", "", "a directory"),
         ("agent.codex.binary", "", "the path of a program"),
         ("agent.codex.args", "'open", "words quoted as in a shell"),
+        ("agent.terminal", "xterm; x", f"one of {', '.join(settings.TERMINALS)}"),
         ("agent.stallAfter", "soon", "a positive number of seconds, or 90s, 5m, 1h"),
         ("agent.stallAfter", "0", "a positive number of seconds, or 90s, 5m, 1h"),
         ("agent.stallAfter", "-5", "a positive number of seconds, or 90s, 5m, 1h"),
