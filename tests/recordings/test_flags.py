@@ -34,6 +34,7 @@ HIDDEN = {
         "--teleport",
         "--thinking",
     },
+    "copilot": {"--config-dir", "--no-sandbox", "--sandbox"},
     "codex": {"--full-auto", "--include-non-interactive", "--last", "--remote-auth-token-env"},
     "opencode": {"--dangerously-skip-permissions", "--demo", "--replay"},
 }
