@@ -37,6 +37,7 @@ HIDDEN = {
     "copilot": {"--config-dir", "--no-sandbox", "--sandbox"},
     "codex": {"--full-auto", "--include-non-interactive", "--last", "--remote-auth-token-env"},
     "opencode": {"--dangerously-skip-permissions", "--demo", "--replay"},
+    "qwen": {"--experimental-acp", "--no-chat-recording"},
 }
 # Flags of other subcommands that share a name with one of `run`.
 ELSEWHERE = {"opencode": {"--password", "--port"}}

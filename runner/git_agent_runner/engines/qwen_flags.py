@@ -84,7 +84,7 @@ OPTIONS = (
     Option(("--show-memory-usage",), "none", until=_OLD, source=_HELP),
     # The agent client protocol takes over both streams: no run of ours.
     Option(("--acp",), "none", "format", since=_NEXT, source=_HELP),
-    Option(("--experimental-acp",), "none", "format", source=_HELP),
+    Option(("--experimental-acp",), "none", "format", source="help of 0.5.2; in the bundles of 0.10.1 and 0.24.4"),
     Option(("--list-extensions", "-l"), "none", "exit", source=_HELP),
     Option(("--version", "-v"), "none", "exit", source=_HELP),
     Option(("--help", "-h"), "none", "exit", source=_HELP),
