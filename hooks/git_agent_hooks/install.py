@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from git_agent_hooks import shim
-from git_agent_hooks.place import LEFTHOOK, Place, holds, is_link, slot, slots, usual
+from git_agent_hooks.place import BY_MANAGER, LEFTHOOK, Place, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import atomic, locks
@@ -201,9 +201,10 @@ def _content(path: Path) -> str:
 
 
 def calls_ours(ctx: Context, place: Place, name: str) -> bool:
-    """Does the manager's file for that hook hold our line?"""
+    """Does the manager's file for that hook hold our line? Git itself runs only what is executable."""
     files = [Path(ctx.repo.top) / file for file in LEFTHOOK] if place.manager == "lefthook" else [place.lines / name]
-    return any(f"agent/hooks/{name}" in line for file in files for line in _without_comments(file))
+    runs = place.manager in BY_MANAGER or os.access(place.lines / name, os.X_OK)
+    return runs and any(f"agent/hooks/{name}" in line for file in files for line in _without_comments(file))
 
 
 def _without_comments(file: Path) -> list[str]:

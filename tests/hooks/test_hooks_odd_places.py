@@ -143,3 +143,14 @@ def test_a_comment_calls_nothing(cli: Cli, setting: str, file: str, comment: str
             lines.write(comment.format(name))
     cli.run("hooks", "install")
     assert states(cli) == {"managed"}
+
+
+def test_what_git_may_not_execute_calls_nothing(cli: Cli) -> None:
+    cli.repo.git("config", "core.hooksPath", "company")
+    done = cli.run("hooks", "install")
+    assert "hint: a file that is new begins with #!/bin/sh, and must be executable" in done.lines
+    paths = [script(cli.repo.path / "company" / name, f"agent/hooks/{name}") for name in HOOKS]
+    assert states(cli) == {"installed"}
+    for path in paths:
+        path.chmod(0o644)
+    assert states(cli) == {"managed"}

@@ -49,13 +49,15 @@ def _unfound(place: Place) -> None:
 
 def _by_hand(place: Place, missing: list[str]) -> int:
     from git_agent_hooks.install import lines
+    from git_agent_hooks.place import BY_MANAGER
 
     for name in missing:
         if place.manager != "lefthook":
             print(f"# {place.lines / name}")
         print(lines(place, name))
     where = "to lefthook.yml" if place.manager == "lefthook" else "to these files"
-    fatal(place.why, (f"add the lines above {where}, then: git agent hooks status",))
+    new = () if place.manager in BY_MANAGER else ("a file that is new begins with #!/bin/sh, and must be executable",)
+    fatal(place.why, (f"add the lines above {where}, then: git agent hooks status", *new))
     return FATAL
 
 
