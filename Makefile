@@ -47,9 +47,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
 fuzz: $(READY)
-	for engine in claude codex copilot gemini iflow opencode qwen; do \
+	for engine in claude codex copilot gemini iflow opencode qwen docs/examples/pi.yaml; do \
 	  mkdir -p .cache/fuzz/$$engine && \
-	  PYTHONPATH=extractors $(BIN)/python fuzz/profiles.py $$engine .cache/fuzz/$$engine \
+	  PYTHONPATH=extractors:runner $(BIN)/python fuzz/profiles.py $$engine .cache/fuzz/$$engine \
 	    -max_total_time=$(SECONDS) -artifact_prefix=.cache/fuzz/ || exit 1; \
 	done
 

@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_extractors.profile import UUID
 from git_agent_extractors.profiles import PROFILES
 
 ROOT = Path(__file__).parents[2]
 PLANTED = """
-import sys
+import re, sys
 from pathlib import Path
 from profiles import fuzz, profile_of
-broken = profile_of("claude")._replace(untyped=lambda obj: [][len(obj)])
+broken = profile_of("claude")._replace({})
 fuzz(broken, Path(sys.argv[1]), sys.argv[2:])
 """
 
 
 def run(words: list[str], corpus: Path) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join(str(ROOT / room) for room in ("fuzz", "extractors"))
+    paths = os.pathsep.join(str(ROOT / room) for room in ("fuzz", "extractors", "runner"))
     return subprocess.run(
         [sys.executable, *words, str(corpus), "-max_total_time=8", "-seed=1", f"-artifact_prefix={corpus}/"],
         env={**os.environ, "PYTHONPATH": paths},
@@ -35,7 +36,9 @@ def run(words: list[str], corpus: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("engine", sorted(PROFILES))
+@pytest.mark.parametrize(
+    "engine", [*sorted(PROFILES), pytest.param(str(ROOT / "docs/examples/pi.yaml"), id="declared")]
+)
 def test_fuzzing_finds_nothing(tmp_path: Path, engine: str) -> None:
     done = run([str(ROOT / "fuzz" / "profiles.py"), engine], tmp_path / "corpus")
     assert done.returncode == 0, done.stderr
@@ -44,7 +47,16 @@ def test_fuzzing_finds_nothing(tmp_path: Path, engine: str) -> None:
     assert int(runs[1]) > 0
 
 
-def test_fuzzing_finds_a_planted_bug(tmp_path: Path) -> None:
-    done = run(["-c", PLANTED], tmp_path / "corpus")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param("untyped=lambda obj: [][len(obj)]", "IndexError", id="a crash"),
+        pytest.param(
+            f"session=lambda obj, _: (re.findall('{UUID}', str(obj)) or [None])[0]", "in a string", id="a text"
+        ),
+    ],
+)
+def test_fuzzing_finds_a_planted_bug(tmp_path: Path, change: str, said: str) -> None:
+    done = run(["-c", PLANTED.format(change)], tmp_path / "corpus")
     assert done.returncode != 0
-    assert "IndexError" in done.stdout + done.stderr
+    assert said in done.stdout + done.stderr

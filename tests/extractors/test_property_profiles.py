@@ -1,19 +1,24 @@
-"""Properties of every profile: no bytes crash it, and an id comes from its own place or not at all."""
+"""Properties of every profile, shipped or declared: no bytes crash it, and an id has its own place or is none."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from git_agent_extractors.declared import Rules, SessionRule, profile
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.profile import UUID, Profile
 from git_agent_extractors.profiles import PROFILES
 from git_agent_extractors.read import read_stream
+from git_agent_runner.engines import profile_form
 
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"
@@ -30,14 +35,33 @@ OPENINGS = {
         "ses_0childchildchild0000000000",
     ),
     "qwen": ('{"type":"system","subtype":"init","session_id":"%s"}\n', GOOD, DECOY),
+    "declared: an event": ('{"type":"session","id":"%s"}\n', GOOD, DECOY),
+    "declared: a block": ("-- my agent\nsession: %s\n--\n", GOOD, DECOY),
 }
-EACH = pytest.mark.parametrize("engine", sorted(PROFILES))
+PI = Path(__file__).parents[2] / "docs" / "examples" / "pi.yaml"
+BLOCK = SessionRule(
+    "session",
+    re.compile(UUID),
+    lines=(re.compile("-- my agent"), re.compile("session: (.{1,60})"), re.compile("--")),
+    begins="-- my agent",
+)
+READERS: dict[str, Profile] = {
+    **PROFILES,
+    "declared: an event": profile(profile_form.read(PI.read_text(), "pi").rules),
+    "declared: a block": profile(Rules("mine", BLOCK, {}, {})),
+}
+EACH = pytest.mark.parametrize("engine", sorted(READERS))
 PROPERTY = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 KEYS = st.sampled_from(["text", "message", "content", "result", "response", "output", "item", "part", "error", "x"])
 
 
-def found(engine: str, data: bytes, source: Source = "stdout") -> str | None:
-    return read_stream(engine, io.BytesIO(data), source).session.value
+def found(engine: str, data: bytes, source: Source | None = None) -> str | None:
+    return read_stream(READERS[engine], io.BytesIO(data), source or believed(engine)).session.value
+
+
+def believed(engine: str) -> Source:
+    """Where this engine may name its session."""
+    return "stderr" if engine == "declared: a block" else "stdout"
 
 
 def quoting(engine: str, decoy: str) -> st.SearchStrategy[bytes]:
@@ -47,13 +71,13 @@ def quoting(engine: str, decoy: str) -> st.SearchStrategy[bytes]:
         lambda value: st.lists(value, min_size=1, max_size=2) | st.dictionaries(KEYS, value, min_size=1, max_size=2),
         max_leaves=4,
     )
-    kinds = st.sampled_from(sorted(PROFILES[engine].kinds) or ["message"])
+    kinds = st.sampled_from(sorted(READERS[engine].kinds) or ["message"])
     made = st.tuples(kinds, st.dictionaries(KEYS, inner, min_size=1, max_size=3))
     return made.map(lambda pair: json.dumps({"type": pair[0], **pair[1]}).encode() + b"\n")
 
 
 def test_every_profile_has_an_opening() -> None:
-    for engine in PROFILES:
+    for engine in READERS:
         opening, good, _ = OPENINGS[engine]
         assert found(engine, (opening % good).encode()) == good
 
@@ -113,5 +137,5 @@ def test_chunks_of_any_sizes_give_the_events_of_the_whole(engine: str) -> None:
 
 
 def events(engine: str, pieces: list[bytes]) -> list[Event]:
-    decoder = Decoder(engine)
-    return [event for piece in pieces for event in decoder.feed("stdout", piece)] + decoder.close()
+    decoder = Decoder(READERS[engine])
+    return [event for piece in pieces for event in decoder.feed(believed(engine), piece)] + decoder.close()
