@@ -48,22 +48,19 @@ def tool_result(status: object, output: str) -> Events:
 
 
 # gemini/0.20.2/start-stream-json prints it as if the model had said it.
-_NOTICE = (
+NOTICE = (
     "The --prompt (-p) flag has been deprecated and will be removed in a future version."
     " Please use a positional argument for your prompt. See gemini --help for more information.\n"
 )
 
 
-def message(role: object, content: str, delta: object) -> Events:
-    if role != "assistant":
-        return NOTHING  # the prompt, echoed
-    if content == _NOTICE:
-        return (failure(content.rstrip(), fatal=False),)
-    return (made(("message", content, "", DELTA if delta is True else NO_DATA)),)
-
-
 def _message(obj: Object) -> Events:
-    return message(obj.get("role"), text(obj, "content"), obj.get("delta"))
+    if obj.get("role") != "assistant":
+        return NOTHING  # the prompt, echoed
+    content = text(obj, "content")
+    if content == NOTICE:
+        return (failure(content.rstrip(), fatal=False),)
+    return (Event("message", content, data=DELTA if obj.get("delta") is True else NO_DATA),)
 
 
 def _tool_use(obj: Object) -> Events:

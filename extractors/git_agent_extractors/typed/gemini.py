@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from git_agent_extractors import gemini
-from git_agent_extractors.profile import Events, Object
+from git_agent_extractors.gemini import NOTICE
+from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object, made
 from git_agent_extractors.typed import quick
 
 
@@ -21,7 +22,11 @@ class _Message(_Line, tag="message"):
     delta: Any = None
 
     def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
-        return gemini.message(self.role, self.content, self.delta)
+        if self.role != "assistant":
+            return NOTHING
+        if self.content == NOTICE:
+            return None
+        return (made(("message", self.content, "", DELTA if self.delta is True else NO_DATA)),)
 
 
 class _ToolUse(_Line, tag="tool_use"):
