@@ -61,7 +61,7 @@ def _rows(samples: dict[str, list[Sample]]) -> list[Row]:
         *plain,
         row(*none),
         row(*empty, none),
-        row("rebase, ours", samples["rebase, ours"], none),
+        row("rebase, ours", samples["rebase, ours"], none, Limits(ratio=1.1)),
         row("rebase, ours", samples["rebase, ours"], empty, Limits(ratio=1.1)),
         _added(samples, "commit, no run", yard, Limits(ms=2.0)),
         _added(samples, "commit, a run", yard, Limits(ratio=1.0)),

@@ -90,11 +90,12 @@ notes() {
     tail=${oid#??}
     first=${oid%"$tail"}
     rest=${tail#??}
-    printf 'refs/notes/agent:%s\\n' "$oid" "$first/$tail" "$first/${tail%"$rest"}/$rest"
+    printf "$tree:%s\\n" "$oid" "$first/$tail" "$first/${tail%"$rest"}/$rest"
   done | git cat-file --batch-check='%(objectname)' | grep -v ' missing$'
 }
 wanted() {
   if [ -z "$pairs" ]; then return 0; fi
+  tree=$(git rev-parse -q --verify 'refs/notes/agent^{tree}') || return 1
   old=$(notes old)
   [ -n "$old" ] && [ "$old" != "$(notes new)" ]
 }
