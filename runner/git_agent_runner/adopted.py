@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
+from git_agent_runner.keep import keep
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.store import attempts, noting, pointer
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
@@ -41,7 +42,8 @@ def write(ctx: Context, adoption: Adoption) -> tuple[Record, tuple[str, ...]]:
             raise UserError(f"run {record.handle} is here already", code="handle_taken", hints=(hint,)) from None
         attempts.begin(ctx.layout, made)
         ctx.runs.create(record)
-        warnings = (_warning(lambda: noting.write(ctx.repo, tip, record)), _warning(lambda: _point(ctx, record)))
+        writes = (lambda: noting.write(ctx.repo, tip, record), lambda: _point(ctx, record), lambda: keep(ctx, made))
+        warnings = [_warning(write) for write in writes]
     return record, tuple(text for text in warnings if text)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Session
+from git_agent_runner.store import copies
 from support.cli import STAND_INS, Cli, ask
 from support.engines.stand_in import IDS
 from support.noted import line, noted
@@ -44,6 +45,7 @@ def test_a_session_begun_by_hand_becomes_this_branchs_run(cli: Cli, engine: str)
     assert (cli.attempt().kind, cli.attempt().session_from, cli.attempt().argv) == ("adopt", "given", ())
     assert done.err.splitlines()[-1] == 'resume    git agent resume "<message>"'
     assert len(cli.calls()) == 1, "no engine was started"
+    assert copies.read(cli.layout, record.run_id, session), "and its session is kept from now on"
     cli.ok("resume", "go on")
     assert (cli.record().session.value, cli.attempt(2).resumed) == (session, "yes")
     assert cli.run("doctor").out == "nothing is wrong\n"

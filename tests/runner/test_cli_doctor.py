@@ -263,6 +263,14 @@ def test_a_session_that_its_engine_lost(cli: Cli) -> None:
     assert codes(cli) == []
 
 
+def test_a_session_that_is_kept_is_not_missed(cli: Cli) -> None:
+    begun = cli.begin("claude")
+    session_file(cli).unlink()
+    assert codes(cli) == []
+    cli.ok("resume", "go on")
+    assert cli.record().session == begun.session
+
+
 def test_a_session_of_another_machine_is_not_missed(cli: Cli) -> None:
     begun = cli.begin("claude")
     without_copy(cli, begun)

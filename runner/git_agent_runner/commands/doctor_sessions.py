@@ -14,7 +14,7 @@ from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.store import attempts
+from git_agent_runner.store import attempts, copies
 
 if TYPE_CHECKING:
     from git_agent_runner.probe import Probe
@@ -50,10 +50,7 @@ def expiring(ctx: Context, record: Record, now: float) -> str | None:
 
 def kept(ctx: Context, record: Record) -> bool:
     """Has the run a copy of its session, which a resume puts back?"""
-    try:
-        return bool(os.listdir(f"{ctx.layout.run(record.run_id)}/session"))
-    except OSError:
-        return False
+    return copies.read(ctx.layout, record.run_id, record.session.value or "") is not None
 
 
 def _here(record: Record) -> bool:
