@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.context import Context, find_program, timestamp
@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from git_agent_runner.verdict import Kind
 
 
+Strategy = Literal["resumeByID", "continueMostRecent", "interactivePicker", "startFresh"]
+
+
 class Plan(NamedTuple):
     """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs. `copy`
-    is to be put back first: the engine has lost the session.
+    is to be put back first: the engine has lost the session. `instead_of` is why the session is not resumed by its id.
     """
 
     record: Record
@@ -48,6 +51,16 @@ class Plan(NamedTuple):
     adopts: bool = False
     notes: tuple[str, ...] = ()
     copy: Copy | None = None
+    picker: bool = False
+    instead_of: UserError | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        if self.kind == "resume":
+            return "resumeByID"
+        if self.kind == "continue":
+            return "interactivePicker" if self.picker else "continueMostRecent"
+        return "startFresh"
 
 
 def choose_engine(ctx: Context, name: str | None) -> Engine:
@@ -160,6 +173,7 @@ def plan_resume(
         adopts=picker or value is None,
         notes=_said(where.note, _elsewhere(engine, program.version, launch), engine.launch_note(program.version, args)),
         copy=copy,
+        picker=picker,
     )
 
 
@@ -194,7 +208,7 @@ def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     place = _place(ctx, existing, cwd, lambda _same: True)
     if place.cwd == existing.cwd:
         return existing
-    return existing._replace(cwd=place.cwd, worktree=_tree(ctx, place.cwd) or existing.worktree)
+    return existing._replace(cwd=place.cwd, worktree=work_tree_of(ctx, place.cwd) or existing.worktree)
 
 
 def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
@@ -204,7 +218,7 @@ def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
     if not os.path.isdir(cwd):
         raise UserError(f"there is no directory '{cwd}'", code="directory_gone", hints=("make it first",))
-    if cwd != inside and _tree(ctx, cwd) != ctx.repo.top:
+    if cwd != inside and work_tree_of(ctx, cwd) != ctx.repo.top:
         raise UserError(
             f"'{cwd}' is outside this work tree",
             code="directory_outside",
@@ -213,7 +227,7 @@ def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     return cwd
 
 
-def _tree(ctx: Context, cwd: str) -> str | None:
+def work_tree_of(ctx: Context, cwd: str) -> str | None:
     """The work tree that a directory lies in; one may lie inside of another."""
     return max((tree.path for tree in worktrees(ctx.repo) if _inside(cwd, tree.path)), key=len, default=None)
 

@@ -140,7 +140,7 @@ def _fresh(ctx: Context, record: Record, task: Task) -> int:
     prompt = task.message or attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
     wish = Wish(message=prompt, as_json=True)
     plan = plan_start(ctx, load(record.agent_name), (), prompt, existing=record)
-    return told(ctx, attempt(ctx, plan, wish), wish, "lenient")
+    return told(ctx, plan, attempt(ctx, plan, wish), wish, "lenient")
 
 
 def main() -> int:

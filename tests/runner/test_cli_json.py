@@ -48,6 +48,15 @@ def test_dry_run(cli: Cli, engine: str) -> None:
     assert printed(cli.ok("resume", "-n", "--json", "x").json) == documented("resume --dry-run")
 
 
+def test_terminal(cli: Cli, tmp_path: Path) -> None:
+    cli.begin()
+    tmux = tmp_path / "tmux"
+    tmux.write_text("#!/bin/sh\n")
+    tmux.chmod(0o755)
+    found = cli.ok("resume", "--terminal", "--json", PATH=f"{tmp_path}:{cli.environ()['PATH']}", TMUX="x").json
+    assert printed(found) == documented("resume --dry-run") | documented("resume --terminal")
+
+
 @pytest.mark.parametrize("command", ["status", "show"])
 def test_status_and_show(cli: Cli, command: str) -> None:
     cli.begin(FAKE_ID="none")

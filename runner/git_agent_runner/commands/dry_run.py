@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import pasteable, print_json, say
 
@@ -16,21 +18,25 @@ def dry_run(plan: Plan, *, as_json: bool) -> None:
     if not as_json:
         print(text)
         return
-    record, invocation = plan.record, plan.invocation
-    print_json(
-        {
-            "schema": SCHEMA,
-            "handle": record.handle or None,
-            "engine": record.agent_name,
-            "engineVersion": record.engine_version,
-            "branch": record.branch,
-            "kind": plan.kind,
-            "session": plan.session,
-            "cwd": invocation.cwd,
-            "argv": list(invocation.argv),
-            "stdin": None if invocation.stdin is None else invocation.stdin.decode(),
-            "env": dict(invocation.env),
-            "restores": plan.copy is not None,
-            "command": text,
-        }
-    )
+    print_json({"schema": SCHEMA, **planned(plan), "command": text})
+
+
+def planned(plan: Plan) -> dict[str, Any]:
+    """What is about to run, as docs/json.md describes it."""
+    record, invocation, error = plan.record, plan.invocation, plan.instead_of
+    return {
+        "handle": record.handle or None,
+        "engine": record.agent_name,
+        "engineVersion": record.engine_version,
+        "branch": record.branch,
+        "kind": plan.kind,
+        "strategy": plan.strategy,
+        "fallbackCode": error.code if error else None,
+        "fallbackReason": error.message if error else None,
+        "session": plan.session,
+        "cwd": invocation.cwd,
+        "argv": list(invocation.argv),
+        "stdin": None if invocation.stdin is None else invocation.stdin.decode(),
+        "env": dict(invocation.env),
+        "restores": plan.copy is not None,
+    }

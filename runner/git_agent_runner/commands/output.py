@@ -14,6 +14,7 @@ from git_agent_runner.drive import Finished
 from git_agent_runner.engines import load
 from git_agent_runner.live import View
 from git_agent_runner.model import Record
+from git_agent_runner.plan import Plan
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Ended, exit_status
@@ -65,14 +66,14 @@ def _stall(seconds: float) -> None:
     say(f"stalled: nothing printed for {seconds:.0f} s; Ctrl-C ends the engine")
 
 
-def finish(ctx: Context, done: Finished, *, as_json: bool, lenient: bool) -> int:
+def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: bool) -> int:
     """Tell what the attempt came to; the exit status."""
     outcome = done.outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     status = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
     _warn(done)
     if as_json:
-        print_json(_json(done, status))
+        print_json(_json(plan, done, status))
     else:
         print_summary(_summary(ctx, done))
     return status
@@ -139,7 +140,7 @@ def ending(outcome: Outcome) -> str:
     return f"exit {outcome.exit_status}" if outcome.exit_status >= 0 else f"signal {-outcome.exit_status}"
 
 
-def _json(done: Finished, status: int) -> dict[str, Any]:
+def _json(plan: Plan, done: Finished, status: int) -> dict[str, Any]:
     """Schema 1 of `start --json` and `resume --json`; docs/json.md describes it."""
     record, attempt, transcript = done.settled.record, done.settled.attempt, done.settled.transcript
     return {
@@ -152,6 +153,9 @@ def _json(done: Finished, status: int) -> dict[str, Any]:
         "cwd": attempt.cwd,
         "attempt": attempt.number,
         "kind": attempt.kind,
+        "strategy": plan.strategy,
+        "fallbackCode": plan.instead_of.code if plan.instead_of else None,
+        "fallbackReason": plan.instead_of.message if plan.instead_of else None,
         "status": attempt.status,
         "resumed": attempt.resumed,
         "session": record.session._asdict(),

@@ -43,6 +43,7 @@ class Wish(NamedTuple):
     session: str | None = None
     wait: bool = False
     kill: bool = False
+    terminal: bool = False
 
 
 def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
@@ -78,6 +79,11 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         plan = resume_plan(ctx, wish, found)
     except UserError as error:
         plan = _otherwise(ctx, wish, mode, record, error)
+    if wish.terminal:
+        from git_agent_runner.commands.window import in_window
+
+        _refuse_in_hook_of_run(ctx)
+        return in_window(ctx, plan, wish, mode)
     if wish.dry_run:
         from git_agent_runner.commands.dry_run import dry_run
 
@@ -88,8 +94,9 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
     if gone and mode in ("lenient", "fresh", "continue"):
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
         missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
-        done = attempt(ctx, _otherwise(ctx, wish, mode, done.settled.record, missing), wish)
-    return told(ctx, done, wish, mode)
+        plan = _otherwise(ctx, wish, mode, done.settled.record, missing)
+        done = attempt(ctx, plan, wish)
+    return told(ctx, plan, done, wish, mode)
 
 
 def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
@@ -127,11 +134,11 @@ def _refuse_in_hook_of_run(ctx: Context) -> None:
         )
 
 
-def told(ctx: Context, done: Finished, wish: Wish, mode: Mode) -> int:
+def told(ctx: Context, plan: Plan, done: Finished, wish: Wish, mode: Mode) -> int:
     """Tell what the attempt came to; the exit status."""
     from git_agent_runner.commands import output
 
-    status = output.finish(ctx, done, as_json=wish.as_json, lenient=mode == "lenient")
+    status = output.finish(ctx, plan, done, as_json=wish.as_json, lenient=mode == "lenient")
     record, verdict = done.settled.record, done.settled.verdict
     if mode == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
         why = "began a new conversation instead" if verdict.resumed == "as_new" else "says that the session is gone"
@@ -203,7 +210,7 @@ def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
 
 
 def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:
-    if picker and not (os.isatty(0) and os.isatty(1)):
+    if picker and not (wish.terminal or (os.isatty(0) and os.isatty(1))):
         raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
     plan = plan_resume(
         ctx,
@@ -218,14 +225,14 @@ def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *
     engine = record.agent_name
     instead = f"opening {engine}'s picker" if picker else f"continuing {engine}'s newest session of that directory"
     warn(f"NOT resumed: {error.message}; {instead}")
-    return plan
+    return plan._replace(instead_of=error)
 
 
 def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserError) -> Plan:
     if record is None:
         plan = plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
         warn(f"{error.message}; starting a new run")
-        return plan
+        return plan._replace(instead_of=error)
     plan = plan_start(
         ctx,
         load(record.agent_name),
@@ -236,4 +243,4 @@ def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserErro
         cwd=wish.cwd,
     )
     warn(f"NOT resumed: {error.message}; starting a new session in run {record.handle}")
-    return plan
+    return plan._replace(instead_of=error)

@@ -25,6 +25,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--message", "message_text", metavar="TEXT", help="The message, where it begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
+@click.option("--terminal", is_flag=True, help="Open the session in a new terminal window or tab.")
 @click.option("-n", "--dry-run", is_flag=True, help="Print the exact command; start nothing.")
 @click.option("--strict", is_flag=True, help="Resume this session or fail; never anything else.")
 @click.option(
@@ -57,6 +58,7 @@ def command(  # noqa: PLR0917  click passes options by name
     message_text: str | None,
     message_file: str | None,
     interactive: bool,
+    terminal: bool,
     dry_run: bool,
     strict: bool,
     fallback: Mode | None,
@@ -93,7 +95,11 @@ def command(  # noqa: PLR0917  click passes options by name
         return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or pool.JOBS, timeout, dry_run, as_json))
     where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
-    interactive = interactive or _opens(message is not None, named, words, dry_run=dry_run)
+    if interactive and terminal:
+        raise UsageError(
+            "-i and --terminal exclude each other", hints=("-i is this terminal, --terminal a new window",)
+        )
+    interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
     wish = Wish(
         given=parse.engine_args(),
         message=message or (None if interactive else ctx.settings.continue_message),
@@ -107,6 +113,7 @@ def command(  # noqa: PLR0917  click passes options by name
         session=session,
         wait=wait,
         kill=kill,
+        terminal=terminal,
     )
     found = find(ctx, where, verbose=verbose)
     if isinstance(found, Elsewhere):

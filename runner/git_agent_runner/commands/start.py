@@ -83,7 +83,7 @@ def command(  # noqa: PLR0917  click passes options by name
     if resume:
         return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx, engine))
     plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
-    return told(ctx, attempt(ctx, plan, wish), wish, "fail")
+    return told(ctx, plan, attempt(ctx, plan, wish), wish, "fail")
 
 
 def _refuse_one_terminal(*, interactive: bool, raw: bool) -> None:

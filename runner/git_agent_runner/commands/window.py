@@ -1,0 +1,74 @@
+"""`resume --terminal`: the interactive form in a new window, which is a `git agent` of its own and keeps records."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from git_agent_runner.commands.dry_run import SCHEMA, planned
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import scrubbed
+from git_agent_runner.launchers.command import Window
+from git_agent_runner.launchers.opening import open_window, plan_opening
+from git_agent_runner.launchers.terminals import Facts
+from git_agent_runner.plan import Plan, work_tree_of
+from git_agent_runner.present import command_line, print_json, quote, say
+
+if TYPE_CHECKING:
+    from git_agent_runner.commands.policy import Mode, Wish
+
+# -P: the directory that the window opens in must not be searched for modules.
+PROGRAM = (sys.executable, "-P", "-m", "git_agent_runner.cli")
+
+
+def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
+    """Open the window. The plan was made here to know that it can be; the window makes its own.
+
+    Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
+    """
+    words = _words(ctx, plan, wish, mode)
+    cwd = plan.invocation.cwd if work_tree_of(ctx, plan.invocation.cwd) else ctx.cwd
+    by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"
+    try:
+        facts = Facts(ctx.environ, sys.platform)
+        opening = plan_opening(facts, ctx.settings.terminal, Window(cwd, (*PROGRAM, *words)), ctx.repo.top)
+        if not wish.dry_run:
+            open_window(opening, scrubbed(ctx.environ))
+    except UserError as error:
+        error.hints = (*error.hints, f"or open it yourself: {by_hand}")
+        raise
+    opened: dict[str, Any] = {
+        **planned(plan),
+        "terminal": opening.terminal,
+        "launcher": list(opening.argv),
+        "opened": not wish.dry_run,
+        "command": by_hand,
+    }
+    if wish.as_json:
+        print_json({"schema": SCHEMA, **opened})
+    elif wish.dry_run:
+        print(command_line(opening.argv))
+    else:
+        say(f"{plan.record.handle or 'a new run'} opens in a new window of {opening.title}")
+    return 0
+
+
+def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> tuple[str, ...]:
+    """What the window's `git agent` is told: the same wish, for exactly this run."""
+    optional = (("--cwd", wish.cwd), ("--session", wish.session))
+    timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:g}",)
+    verbose = ("-v",) if wish.verbose else ()
+    given = ("--", *wish.given) if wish.given else ()
+    if not plan.record.handle:
+        prompt = () if wish.message is None else (f"--prompt={wish.message}",)
+        return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
+    message = () if wish.message is None else (f"--message={wish.message}",)
+    named = tuple(f"{name}={value}" for name, value in optional if value is not None)
+    return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *message, *timeout, *verbose, *given)
+
+
+def _mode(ctx: Context, mode: Mode) -> tuple[str, ...]:
+    if mode == "strict":
+        return ("--strict",)
+    return () if mode == (ctx.settings.fallback or "fail") else (f"--fallback={mode}",)
