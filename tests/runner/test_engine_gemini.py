@@ -337,23 +337,3 @@ def test_created_since_leaves_out_sub_agents_and_other_directories(tmp_path: Pat
     path.write_text(path.read_text().replace('"kind":"main"', '"kind":"subagent"', 1))
     assert ENGINE.created_since(query) == (ID,)
     assert ENGINE.created_since(query._replace(cwd="/home/ada")) == ()
-
-
-@pytest.mark.parametrize(
-    ("settings", "version", "risk"),
-    [
-        pytest.param(None, NEW, True, id="default"),
-        pytest.param('{"general": {"sessionRetention": {"enabled": true}}}', NEW, True, id="on"),
-        pytest.param('{"general": {"sessionRetention": {"enabled": false}}}', NEW, False, id="off"),
-        pytest.param("{} // a comment", NEW, True, id="not to be read"),
-        pytest.param(None, (0, 41, 2), False, id="0.41.2 keeps the file"),
-    ],
-)
-def test_retention_risk(tmp_path: Path, settings: str | None, version: Version, risk: bool) -> None:
-    """Pitfall 7."""
-    (tmp_path / ".gemini").mkdir()
-    if settings is not None:
-        (tmp_path / ".gemini" / "settings.json").write_text(settings)
-    said = gemini_store.retention_risk({"HOME": str(tmp_path)}, version)
-    assert bool(said) is risk
-    assert not risk or "general.sessionRetention.enabled" in str(said)

@@ -49,9 +49,6 @@ def engines(known: Known) -> Iterator[Finding]:
     for name in sorted(used - (set(wrong) - set(MODULES))):
         try:
             engine = load(name, ctx.environ)
-            program = find_program(ctx, engine)
+            find_program(ctx, engine)
         except UserError as error:
             yield Finding(error.code, error.message, "; ".join(error.hints) or "see git agent engines")
-            continue
-        if engine.risk and (risk := engine.risk(ctx.environ, program.version)):
-            yield Finding("session_risk", f"{name}: {risk}", "change that setting of the engine")

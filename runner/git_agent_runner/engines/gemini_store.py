@@ -13,14 +13,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _NAMED_BUCKETS: Version = (0, 25)  # 0.24.5 has none, 0.29.0 has; from here both are looked at
-_RETENTION_FROM: Version = (0, 47)  # session-loss: 0.41.2 keeps the file, 0.47.0, 0.55.1 and 0.61.0 delete it
 _FILE = re.compile(r"session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-(.+)\.jsonl?")
 _MARKER = ".project_root"
 
@@ -83,23 +82,6 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
         return ()
     since = files.floor(query.since)
     return tuple(sorted((session for session in talks if made[session] >= since), key=made.__getitem__))
-
-
-def retention_risk(env: Mapping[str, str], version: Version) -> str | None:
-    """Why a resumed session may be deleted by the next start in its directory, or None (pitfall 7)."""
-    if version < _RETENTION_FROM:
-        return None
-    path = _home(env, version) / "settings.json"
-    try:
-        settings = json.loads(path.read_bytes())
-        if settings["general"]["sessionRetention"]["enabled"] is False:
-            return None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        pass  # absent, unreadable or another shape: gemini's default holds, which is to delete
-    return (
-        f"gemini {dotted(version)} may delete a session that was resumed, when another one is started in the same"
-        f" directory; set general.sessionRetention.enabled to false in {path}"
-    )
 
 
 def _home(env: Mapping[str, str], version: Version) -> Path:

@@ -36,7 +36,7 @@ def claude(locate: Locate, query: StoreQuery) -> float | None:
 
 
 def gemini(locate: Locate, query: StoreQuery) -> float | None:
-    """`general.sessionRetention`; what else makes it delete a session is `retention_risk`."""
+    """`general.sessionRetention`. From 0.47 it may delete a resumed session long before (session-loss)."""
     home = files.home(query.env, "GEMINI_CLI_HOME" if query.version >= (0, 25) else "HOME", "")
     general = _read(os.path.join(home, ".gemini", "settings.json")).get("general")
     told = general.get("sessionRetention") if isinstance(general, dict) else None

@@ -153,8 +153,6 @@ class Engine(NamedTuple):
     launch_note: Callable[[Version, tuple[str, ...]], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
     picker: Callable[[Launch], Invocation] | None = None
-    # What in the person's own configuration of the engine makes it lose sessions: a sentence, or None.
-    risk: Callable[[Mapping[str, str], Version], str | None] | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
     trust: str | None = None
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
