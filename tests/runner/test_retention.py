@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,10 @@ def test_when_claude_deletes_a_session(tmp_path: Path, files: dict[str, object],
     assert found == (None if days is None else WRITTEN + days * DAY)
 
 
-def test_a_session_that_is_not_there(tmp_path: Path) -> None:
-    for absent in (Located("absent"), Located("present", str(tmp_path / "gone"))):
-        for ask in (retention.claude, retention.gemini):
-            assert ask(lambda _, told=absent: told, query(tmp_path, (9, 9, 9))) is None
+@pytest.mark.parametrize("ask", [retention.claude, retention.gemini], ids=["claude", "gemini"])
+def test_a_session_that_is_not_there(
+    tmp_path: Path, ask: Callable[[retention.Locate, StoreQuery], float | None]
+) -> None:
+    absent, gone = Located("absent"), Located("present", str(tmp_path / "gone"))
+    assert ask(lambda _: absent, query(tmp_path, (9, 9, 9))) is None
+    assert ask(lambda _: gone, query(tmp_path, (9, 9, 9))) is None
