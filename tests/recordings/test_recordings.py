@@ -6,4 +6,5 @@ from git_agent_fixtures.pytest_plugin import Held
 
 
 def test_recording(git_agent_recording: Held) -> None:
-    git_agent_recording.hold()
+    read = git_agent_recording.hold()
+    assert read.status == git_agent_recording.recording.truth.status
