@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines import gemini_store
 from git_agent_runner.engines.arguments import launch_args, parse, rejected, widening
 from git_agent_runner.engines.gemini import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, parse_version
