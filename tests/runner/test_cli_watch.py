@@ -227,6 +227,34 @@ def test_of_a_silent_engine_a_person_is_told_and_it_works_on(cli: Cli) -> None:
     assert cli.record().attempts == 1
 
 
+def test_a_run_at_work_is_looked_after_though_its_branch_has_another(cli: Cli) -> None:
+    """It is known to the next watch, too, once one has seen it."""
+    gate = cli.home / "gate"
+    first = cli.start("start", "-e", "codex", "begin", FAKE_CMD=f'until [ -e "{gate}" ]; do sleep 0.1; done; {CRASH}')
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    old = cli.record().handle
+    policies(cli, 'on_dead = "resume"')
+    watch = cli.start("watch")
+    until(lambda: taken.read(cli.layout, cli.record(old).run_id), "the watch has seen it")
+    cli.begin("claude")
+    watch.kill()
+    watch.communicate()
+    gate.touch()
+    first.communicate(timeout=PATIENCE)
+    assert cli.record(old).status == "interrupted"
+    cli.ok("watch")
+    assert (cli.record(old).attempts, cli.record(old).status) == (2, "completed")
+
+
+def test_what_was_tried_is_forgotten_once_it_went_well(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"')
+    cli.ok("watch")
+    cli.run("resume", "by hand", FAKE_CMD=CRASH)
+    cli.ok("watch")
+    assert (cli.record(begun.handle).attempts, cli.record(begun.handle).status) == (4, "completed")
+
+
 def test_where_no_policy_speaks_nothing_is_done(cli: Cli) -> None:
     begun = cli.begin(FAKE_CMD=CRASH)
     policies(cli, 'on_error = "resume"')

@@ -5,12 +5,11 @@ It is written before each action: what is found there after a crash was done, or
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from typing import Literal, NamedTuple, get_args
 
+from git_agent_runner.policies.decide import Taken
 from git_agent_runner.policies.model import Trigger
-from git_agent_runner.store import atomic, document
+from git_agent_runner.store import atomic, attempts, document
 from git_agent_runner.store.document import COUNT, TEXT, CorruptRecord, Field, Shape, one_of, optional
 from git_agent_runner.store.layout import Layout
 
@@ -20,13 +19,14 @@ End = Literal["done", "failed", "escalated"]
 
 
 class Kept(NamedTuple):
-    """`attempt` is the one that was in trouble, `times` how often in a row something was done for `trigger`.
+    """`attempt` is the one that was in trouble, `times` how often in a row something was done for `trigger`; None while
+    nothing was the matter with a run that a watch has seen at work.
 
     `end` says that nothing more is done until another attempt was made, and `reason` why.
     """
 
     attempt: int
-    trigger: Trigger
+    trigger: Trigger | None
     times: int
     reason: str = ""
     end: End | None = None
@@ -36,7 +36,7 @@ _SHAPE = Shape(
     Kept,
     (
         Field("attempt", "attempt", COUNT, required=True),
-        Field("trigger", "trigger", one_of(get_args(Trigger)), required=True),
+        Field("trigger", "trigger", optional(one_of(get_args(Trigger))), required=True),
         Field("times", "times", COUNT, required=True),
         Field("reason", "reason", TEXT),
         Field("end", "end", optional(one_of(get_args(End))), required=True),
@@ -58,6 +58,16 @@ def write(layout: Layout, run_id: str, kept: Kept) -> None:
     atomic.write(f"{layout.run(run_id)}/{FILE}", document.render(_SHAPE, kept).encode())
 
 
-def forget(layout: Layout, run_id: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(f"{layout.run(run_id)}/{FILE}")
+def in_a_row(layout: Layout, run_id: str, number: int) -> Taken:
+    """What was done for the trouble that ended in this attempt: nothing, where one since then came to a good end."""
+    kept = read(layout, run_id)
+    if kept is None or any(_completed(layout, run_id, other) for other in range(kept.attempt + 1, number)):
+        return Taken()
+    return Taken(kept.trigger, kept.times)
+
+
+def _completed(layout: Layout, run_id: str, number: int) -> bool:
+    try:
+        return attempts.read(layout, run_id, number).status == "completed"
+    except CorruptRecord:
+        return False

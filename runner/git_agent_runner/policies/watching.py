@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from git_agent_runner import settings
 from git_agent_runner.context import Context
 from git_agent_runner.policies import taken, trouble
-from git_agent_runner.policies.decide import Decision, Taken, decide
+from git_agent_runner.policies.decide import Decision, decide
 from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
@@ -46,7 +45,7 @@ class _Busy(NamedTuple):
     row: Row
     decision: Decision
     number: int
-    trigger: Trigger
+    trigger: Trigger | None
 
 
 class Watch:
@@ -59,6 +58,7 @@ class Watch:
         self._inbox = inbox
         self._busy: dict[str, _Busy] = {}
         self._said: dict[str, str] = {}
+        self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
         self.told: dict[str, Told] = {}
 
     def run(self, *, once: bool) -> int | None:
@@ -77,33 +77,37 @@ class Watch:
         """One look at all runs. Is anything left that may still change?"""
         self._reap()
         left = False
+        pointed = pointer.read(self._ctx.repo, settings.read(self._ctx.repo))
         for row in self._rows():
             if row.handle not in self._busy:
-                left = self._attend(row, act=act) or left
+                left = self._attend(row, pointed, act=act) or left
         return left or bool(self._busy)
 
-    def _rows(self) -> Iterator[Row]:
-        """The runs that their branch points to and that are not completed. One that was replaced is left in peace."""
-        pointed = pointer.read(self._ctx.repo, settings.read(self._ctx.repo))
-        for row in cache.listing(self._ctx.layout, time.time()).rows:
-            if row.branch is not None and pointed.get(row.branch) == row.handle and row.status != "completed":
-                yield row
+    def _rows(self) -> list[Row]:
+        """The runs that may need something: those that did not need anything before are only looked at once changed."""
+        rows = cache.listing(self._ctx.layout, time.time()).rows
+        return [row for row in rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at]
 
-    def _attend(self, row: Row, *, act: bool) -> bool:
+    def _attend(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
         """Look at one run and do what is due. May it still change?"""
         now = time.time()
         seen = trouble.look(self._ctx, row, now)
         kept = taken.read(self._ctx.layout, row.run_id)
+        at_work = seen.state in ("running", "waiting")
+        if not (at_work or seen.state == "dead" or kept or pointed.get(row.branch or "") == row.handle):
+            return self._may_change(row, at_work)  # it ended before anybody watched, and its branch has another
         if kept and kept.end and kept.attempt == seen.attempt:
             return False
+        if at_work and kept is None and seen.attempt:
+            taken.write(self._ctx.layout, row.run_id, Kept(seen.attempt, None, 0))
         if seen.trouble is None:
-            return seen.state in ("running", "waiting")
-        done = Taken(kept.trigger, kept.times) if kept else Taken()
+            return self._may_change(row, at_work)
+        done = taken.in_a_row(self._ctx.layout, row.run_id, seen.attempt)
         chance = random.Random(f"{row.run_id} {seen.attempt} {done.times}").random  # noqa: S311  the same after a restart
         decision = decide(self._policy, seen.trouble, done, chance)
         if decision is None:
             self._say(row, f"{seen.trouble.status or seen.trouble.trigger}: no policy")
-            return seen.state in ("running", "waiting")
+            return self._may_change(row, at_work)
         if decision.due > now:
             self._say(row, f"{decision.reason}: {decision.how} in {decision.due - now:.0f} s")
             return True
@@ -112,6 +116,12 @@ class Watch:
             kept = Kept(seen.attempt, seen.trouble.trigger, times, decision.reason)
             self._do(row, decision, kept, alive=seen.trouble.alive)
         return True
+
+    def _may_change(self, row: Row, at_work: bool) -> bool:
+        """Of a run that needs nothing now."""
+        if not at_work:
+            self._left[row.handle] = row.updated_at
+        return at_work
 
     def _do(self, row: Row, decision: Decision, kept: Kept, *, alive: bool) -> None:
         lock = locks.try_lock(self._ctx.layout.lock(f"policy-{row.handle}"))
