@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session
+from git_agent_runner import steps
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
@@ -44,19 +45,25 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
     record, lock = _open_run(ctx, plan)
     with ExitStack() as held:
         held.enter_context(lock)
+        steps.at("run-locked")
         attempt = _attempt(ctx, plan, record)
         holder = holding.ourselves(record, attempt.started_at)
         holding.sign(lock, holder)
         take = partial(_take_session, ctx, held, holder, plan.engine.name)
         if plan.session:
             take(plan.session)
+            steps.at("session-locked")
         if plan.kind == "start":
             attempts.new_run(ctx.layout, record.run_id)
+            steps.at("run-directory-made")
         attempts.begin(ctx.layout, attempt)
+        steps.at("attempt-begun")
         live = Live(ctx, plan, record, attempt, view, take)
         try:
             _save_begun(ctx, plan, record)
+            steps.at("record-begun")
             outcome = _supervise(ctx, plan, live, timeout)
+            steps.at("engine-ended")
         except UserError as error:
             settle_unstarted(ctx, plan.record, live.record, live.attempt, error)
             raise

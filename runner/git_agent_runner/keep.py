@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from git_agent_runner import steps
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Engine, Launch, Located, Stored, StoreQuery, Version
@@ -91,6 +92,7 @@ def put_back(ctx: Context, engine: Engine, program: tuple[str, Version], copy: C
 def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, attempt: Attempt) -> None:
     session = query.session or ""
     with beneath.folder(ctx.layout.run(attempt.run_id), copies.steps(session), make=True) as fd:
+        steps.at("copy-begun")
         old = copies.read_in(fd, session)
         document = engine.export(query) if engine.export else None
         if document is not None:
@@ -98,6 +100,7 @@ def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, att
         else:
             files = _add_files(fd, engine, engine.stored(query, located), old) if engine.stored else ()
         if files and (old is None or files != old.files):
+            steps.at("copy-made")
             copies.write_in(
                 fd,
                 Copy(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Event, Session, Source
+from git_agent_runner import steps
 from git_agent_runner.context import Context
 from git_agent_runner.engines import profile
 from git_agent_runner.errors import UserError
@@ -48,10 +49,12 @@ class Live:
         self._known = plan.kind in ("resume", "continue")
 
     def spawned(self, pid: int, created: float) -> None:
+        steps.at("engine-spawned")
         self.attempt = self.attempt._replace(pid=pid, process_started=created, boot_id=boot_id())
         record_spawned(self.ctx, self.attempt, self.record)
 
     def chunk(self, source: Source, data: bytes) -> None:
+        steps.at("output-came")
         events = self._decoder.feed(source, data) if self.view.events or not self._known else []
         for event in events:
             if event.kind == "session" and not self._known:
@@ -73,10 +76,13 @@ class Live:
         if value != self.plan.session:
             with suppress(UserError):  # an id that is new to all of us is nobody else's
                 self._take(value)
+        steps.at("session-printed")
         session = Session(self.plan.engine.field, value)
         self.attempt = self.attempt._replace(session=session)
         parent = self.attempt.parent_session
         self.record = self.record._replace(session=session, parent_session=parent)
         with suppress(UserError):  # not worth ending the engine for; it is written again when the attempt is settled
             attempts.save(self.ctx.layout, self.attempt)
+            steps.at("session-in-attempt")
             self.ctx.runs.update(self.record.handle, lambda old: old._replace(session=session, parent_session=parent))
+            steps.at("session-in-record")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Transcript
 from git_agent_extractors.read import read
-from git_agent_runner import refs, settings
+from git_agent_runner import refs, settings, steps
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
@@ -47,6 +47,7 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
     """
     with suppress(UserError):
         attempts.save(ctx.layout, attempt)
+        steps.at("process-saved")
         _point(ctx, record)
 
 
@@ -56,6 +57,7 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     Raises UserError when the attempt or the record cannot be written: then nothing that stood before is lost.
     """
     transcript = read_attempt(ctx, attempt, outcome.exit_status)
+    steps.at("output-read")
     origin = None
     if transcript.source is None and asked.kind in ("start", "fresh"):
         begun, origin = _begun(ctx, attempt, outcome)
@@ -81,10 +83,13 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
         error=outcome.write_error or transcript.error,
     )
     attempts.save(ctx.layout, attempt)
+    steps.at("attempt-settled")
     record = _write_record(ctx, attempt)
+    steps.at("record-settled")
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
     pointed = _warning(_point, ctx, record)
     kept = _warning(keep, ctx, attempt)
+    steps.at("session-kept")
     warnings = tuple(text for text in (noted, pointed, kept) if text)
     return Settled(record, attempt, verdict, transcript, warnings, pointed is None)
 

@@ -9,7 +9,7 @@ import pytest
 
 from git_agent_fixtures.engines import PINS
 from system.matrix import Matrix
-from system.selection import Slice, of_change, selected
+from system.selection import Slice, of_change, selected, selected_of_long
 
 HERE = Path(__file__).parent
 _CHOSEN = pytest.StashKey[Slice | None]()
@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "every_version: runs on every pinned engine version in every run")
+    config.addinivalue_line("markers", "long_matrix: of these a part runs, on the newest versions too")
     if hasattr(config, "workerinput"):
         given = config.workerinput["slice"]
         config.stash[_CHOSEN] = given and Slice(*given)
@@ -72,5 +73,7 @@ def _is_ours(item: pytest.Item) -> bool:
 def _is_selected(item: pytest.Item, chosen: Slice) -> bool:
     case = getattr(item, "callspec", None)  # only parametrized functions have one
     pin = case.params.get("pin") if case and _is_ours(item) else None
+    if item.get_closest_marker("long_matrix") is not None:
+        return selected_of_long(item.nodeid, chosen)
     every = item.get_closest_marker("every_version") is not None
     return pin is None or selected(item.nodeid, pin, chosen, every=every)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from git_agent_fixtures.engines import NEWEST, PINS, Pin
 
 PARTS = 4  # of so many tests on an older version, one runs
+LONG_PARTS = 24  # of so many tests of a long matrix, one runs, whatever the version
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 
@@ -30,8 +31,13 @@ def selected(test: str, pin: Pin, chosen: Slice, *, every: bool) -> bool:
     return every or pin in NEWEST or pin.engine in chosen.touched or _drawn(f"{chosen.commit} {test}")
 
 
-def _drawn(text: str) -> bool:
-    return hashlib.sha256(text.encode()).digest()[0] % PARTS == 0
+def selected_of_long(test: str, chosen: Slice) -> bool:
+    """The same for a test of a long matrix, which no run but that of every version goes through."""
+    return _drawn(f"{chosen.commit} {test}", LONG_PARTS)
+
+
+def _drawn(text: str, parts: int = PARTS) -> bool:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % parts == 0
 
 
 def touched(paths: Iterable[str]) -> tuple[str, ...]:

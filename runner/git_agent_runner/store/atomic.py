@@ -6,6 +6,7 @@ import errno
 import os
 from contextlib import suppress
 
+from git_agent_runner import steps
 from git_agent_runner.errors import UserError
 
 _REMEDY = {
@@ -28,7 +29,9 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
     try:
         try:
             _write_new(temporary, data, mode, durable=durable)
+            steps.at("file-written")
             os.replace(temporary, path)
+            steps.at("file-replaced")
         except BaseException:  # a Ctrl-C here must not leave the temporary file behind either
             with suppress(OSError):
                 os.unlink(temporary)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from git_agent_runner.steps import at
+
 _BLOCK = 1 << 20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -89,7 +91,9 @@ def put(data: bytes, place: int, name: str) -> None:
     temporary = temporary_name()
     with _new(place, temporary) as fd:
         _write(fd, data)
+    at("file-written")
     os.replace(temporary, name, src_dir_fd=place, dst_dir_fd=place)
+    at("file-replaced")
     os.fsync(place)
 
 

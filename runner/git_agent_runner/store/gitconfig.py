@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable
 
-from git_agent_runner import git
+from git_agent_runner import git, steps
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Repository
 from git_agent_runner.store import locks
@@ -52,7 +52,10 @@ def unset(repo: Repository, key: str, value: str, sleep: Callable[[float], None]
 def _locked(repo: Repository, key: str, write: Callable[[], bool]) -> bool:
     try:
         with locks.locked(Layout(repo.common_dir).lock("config"), wait=LOCK_WAIT):
-            return write()
+            steps.at("pointer-locked")
+            written = write()
+            steps.at("pointer-written")
+            return written
     except git.GitError as error:
         raise ConfigError(key, git.reason(error.result)) from None
     except UserError as error:

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 
-from git_agent_runner import git
+from git_agent_runner import git, steps
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record, Repository
 from git_agent_runner.store import locks, noteline, notes
@@ -72,7 +72,9 @@ def update(
     """
     try:
         with locks.locked(Layout(repo.common_dir).lock("notes"), wait=wait):
+            steps.at("note-locked")
             _update(repo, make, landed, sleep)
+            steps.at("note-written")
     except git.GitError as error:
         raise NoteFailed(git.reason(error.result)) from None
     except UserError as error:
@@ -87,6 +89,7 @@ def _update(
         try:
             old = notes.tip(repo, notes.REF)
             if (new := make(old)) != old:
+                steps.at("note-made")
                 _swap(repo, old, new)
         except git.GitError as error:
             failed = error

@@ -1,0 +1,160 @@
+"""Everything ends at each step of an attempt, with stand-ins for engines: nothing complete is lost, the run goes on.
+
+The same on real engines is tests/system/test_faults.py.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from git_agent_runner import steps
+from git_agent_runner.model import Attempt
+from support import faults
+from support.cli import Cli, Done
+from support.faults import Fault
+
+PATIENCE = 60.0
+
+
+def under(cli: Cli, fault: Fault, *arguments: str, **environ: str) -> Done:
+    """`git-agent ARGUMENTS`, with the fault happening to it."""
+    done = subprocess.run(
+        (sys.executable, "-P", *fault.words(*arguments)),
+        cwd=cli.repo.path,
+        env=cli.environ(**environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"))
+
+
+def fault(tmp_path: Path, do: str, step: str, nth: int, path: str = "") -> Fault:
+    return Fault(do, step, nth, str(tmp_path / "happened"), path)
+
+
+def store(cli: Cli) -> Path:
+    return Path(cli.layout.root)
+
+
+def goes_on(cli: Cli, before: dict[str, str]) -> None:
+    """All that was complete is as it was; what can be mended is; the next resume is right or says why not."""
+    kept = faults.complete(store(cli))
+    assert {name: kept.get(name) for name in before} == before
+    faults.mended(cli.run)
+    kept = faults.complete(store(cli))
+    assert {name: kept.get(name) for name in before} == before
+    done = cli.run("resume", "and on")
+    assert done.status == 0 or faults.says_why(done), done
+    if before:
+        assert done.status == 0, done
+        assert cli.calls()[-1]["stdin"] == "and on"
+        assert {attempt.session for attempt in every_attempt(cli)} == {cli.record().session}
+    assert cli.run("doctor").status == 0
+
+
+def every_attempt(cli: Cli) -> list[Attempt]:
+    return [cli.attempt(number) for number in range(1, cli.record().attempts + 1)]
+
+
+@pytest.mark.parametrize(("step", "nth"), faults.START_POINTS)
+def test_killed_in_a_start(cli: Cli, tmp_path: Path, step: str, nth: int) -> None:
+    wrong = fault(tmp_path, "kill both", step, nth)
+    under(cli, wrong, "start", "-e", "codex", "begin")
+    assert wrong.happened(), f"a start does not reach {step} for the {nth}. time"
+    if cli.ok("list", "--json").json["runs"]:
+        goes_on(cli, {})
+    else:
+        faults.mended(cli.run)
+
+
+@pytest.mark.parametrize(("step", "nth"), faults.RESUME_POINTS)
+def test_killed_in_a_resume(cli: Cli, tmp_path: Path, step: str, nth: int) -> None:
+    cli.begin("claude")
+    before = faults.complete(store(cli))
+    assert before
+    wrong = fault(tmp_path, "kill git-agent", step, nth)
+    under(cli, wrong, "resume", "go on")
+    assert wrong.happened(), f"a resume does not reach {step} for the {nth}. time"
+    goes_on(cli, before)
+
+
+@pytest.mark.parametrize("step", ["engine-spawned", "process-saved", "output-came"])
+def test_only_the_engine_is_killed(cli: Cli, tmp_path: Path, step: str) -> None:
+    cli.begin()
+    before = faults.complete(store(cli))
+    wrong = fault(tmp_path, "kill engine", step, 1)
+    done = under(cli, wrong, "resume", "go on", FAKE_CMD="exec sleep 60")
+    assert (done.status, wrong.happened()) == (137, True)
+    assert cli.attempt(2).status in ("interrupted", "no_output")
+    goes_on(cli, before)
+
+
+def test_every_step_is_a_point() -> None:
+    """And one that the product no longer reaches fails above."""
+    assert {step for step, _ in (*faults.START_POINTS, *faults.RESUME_POINTS)} == set(steps.STEPS)
+
+
+@pytest.mark.parametrize(("engine", "kind"), [("codex", "start"), ("claude", "resume")])
+def test_the_disk_is_full_from_each_write_on(cli: Cli, tmp_path: Path, engine: str, kind: str) -> None:
+    """As many runs as an attempt has writes; the last one has too few to be hit."""
+    nth = 0
+    while True:
+        nth += 1
+        before = {}
+        if kind == "resume":
+            cli.begin(engine, FAKE_ID="new")
+            before = faults.complete(store(cli))
+        wrong = Fault("fill the disk", "", nth, str(tmp_path / f"happened-{nth}"))
+        words = ("start", "-e", engine, "begin") if kind == "start" else ("resume", "go on")
+        done = under(cli, wrong, *words, FAKE_ID="" if kind == "resume" else "new")
+        if not wrong.happened():
+            break
+        assert "Traceback" not in done.err, done.err
+        assert "a bug in git-agent" not in done.err, done.err
+        kept = faults.complete(store(cli))
+        assert {name: kept.get(name) for name in before} == before
+        faults.mended(cli.run)
+        went_on = cli.run("resume", "and on")
+        assert went_on.status == 0 or faults.says_why(went_on), (nth, went_on)
+    assert nth > 8
+
+
+def test_the_clock_jumps_back_in_an_attempt(cli: Cli, tmp_path: Path) -> None:
+    cli.begin()
+    before = faults.complete(store(cli))
+    wrong = fault(tmp_path, "jump the clock", "output-came", 1)
+    done = under(cli, wrong, "resume", "go on")
+    assert (done.status, wrong.happened()) == (0, True)
+    goes_on(cli, before)
+
+
+@pytest.mark.parametrize("step", ["engine-spawned", "output-came", "engine-ended", "attempt-settled"])
+def test_the_work_tree_is_removed_in_an_attempt(cli: Cli, tmp_path: Path, step: str) -> None:
+    """Its runs are in the common directory. The run is not resumed anywhere else without a word."""
+    place = tmp_path / "tree"
+    cli.repo.git("worktree", "add", "-q", "-b", "feature", str(place))
+    begun = cli.begin(cwd=place)
+    before = faults.complete(store(cli))
+    wrong = fault(tmp_path, "remove the work tree", step, 1, str(place))
+    subprocess.run(
+        (sys.executable, "-P", *wrong.words("resume", "go on")),
+        cwd=place,
+        env=cli.environ(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert wrong.happened()
+    kept = faults.complete(store(cli))
+    assert {name: kept.get(name) for name in before} == before
+    faults.mended(cli.run)
+    refused = cli.run("resume", "--handle", begun.handle, "x")
+    assert faults.says_why(refused), refused
+    assert "belongs to branch 'feature'" in refused.err
