@@ -163,10 +163,12 @@ def _write(path: Path, name: str) -> bool:
 
 
 def _restore(path: Path, name: str) -> bool:
-    if not _is_ours(path):
-        return False
-    _refuse_edited(path, name)
+    """Ours may be gone already, by hand, or because an install was killed before it wrote it."""
     before = _before(path, name)
+    if _is_ours(path):
+        _refuse_edited(path, name)
+    elif os.path.lexists(path) or not os.path.lexists(before):
+        return False
     if os.path.lexists(before):
         before.replace(path)
     else:

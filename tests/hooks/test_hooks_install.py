@@ -267,6 +267,15 @@ def test_lines_that_a_person_added_to_our_hook_are_not_lost(cli: Cli, words: str
     assert path.read_text().endswith("echo mine\n")
 
 
+def test_what_an_install_left_half_done_is_put_back(cli: Cli) -> None:
+    path = hook(cli, "post-commit", "#!/bin/sh\necho before >>log\n")
+    before = everything(cli.repo.path / ".git/hooks")
+    cli.ok("hooks", "install")
+    path.unlink()
+    cli.ok("hooks", "uninstall")
+    assert everything(cli.repo.path / ".git/hooks") == before
+
+
 def test_another_interpreter_takes_over(cli: Cli) -> None:
     path = hook(cli, "post-commit", shim.text("post-commit", "/gone/it's python"))
     assert states(cli)["post-commit"] == "outdated"
