@@ -81,6 +81,8 @@ def test_a_dry_run_shows_the_command(mine: Cli) -> None:
 def test_a_session_that_its_store_has_lost_is_missed(mine: Cli) -> None:
     record = mine.begin("mine")
     (mine.home / ".mine" / f"{record.session.value}.jsonl").unlink()
+    assert mine.ok("resume", "--dry-run", "--json", "x").json["restores"] is True
+    mine.forget_copies()
     done = mine.run("resume", "--json", "x")
     assert (done.status, done.json["error"]["code"], mine.record().attempts) == (128, "session_missing", 1)
 

@@ -42,6 +42,7 @@ class Situation:
 
 def lose_store(cli: Cli) -> None:
     shutil.rmtree(cli.home / ".codex/sessions")
+    cli.forget_copies()
 
 
 def another(cli: Cli) -> None:
@@ -209,6 +210,7 @@ def test_words_of_a_session_that_is_gone(cli: Cli) -> None:
 def test_a_fresh_session_is_the_runs_from_then_on(cli: Cli) -> None:
     begun = cli.begin("claude")
     shutil.rmtree(cli.home / ".claude")
+    cli.forget_copies()
     cli.ok("resume", "--fallback", "fresh", "anew")
     now, attempt = cli.record(), cli.attempt(2)
     assert (now.handle, now.parent_session, attempt.parent_session) == (begun.handle, *[begun.session.value] * 2)
@@ -221,6 +223,7 @@ def test_a_fresh_session_is_the_runs_from_then_on(cli: Cli) -> None:
 def test_a_fresh_session_that_never_began_costs_nothing(cli: Cli, engine: str) -> None:
     begun = cli.begin(engine)
     shutil.rmtree(cli.home / f".{engine}")
+    cli.forget_copies()
     done = cli.run("resume", "--fallback", "fresh", "anew", FAKE_ID="none", FAKE_EXIT="3")
     assert (done.status, cli.attempt(2).kind, cli.record().session) == (3, "fresh", begun.session)
 

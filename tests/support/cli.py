@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -116,6 +117,11 @@ class Cli(NamedTuple):
         """What the stand-ins were given, one entry for each time one was started."""
         path = self.home / "fake.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def forget_copies(self) -> None:
+        """Take away the copies of sessions that runs have, as of runs that have none."""
+        for path in Path(self.layout.runs_dir).glob("*/session"):
+            shutil.rmtree(path)
 
     def state(self) -> set[str]:
         """Every file and directory of ours in the repository but locks, and the names of our settings."""

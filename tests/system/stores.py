@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -27,6 +28,12 @@ def forget(world: World, session: str) -> None:
     for file in _files(world.home.root, world.pin.engine):
         if session in file.name or session in file.read_text():
             file.unlink()
+
+
+def forget_copies(world: World) -> None:
+    """Take away the copies of sessions that the runs keep."""
+    for folder in world.repo.glob(".git/agent/runs/*/session"):
+        shutil.rmtree(folder)
 
 
 def _files(home: Path, engine: str) -> list[Path]:

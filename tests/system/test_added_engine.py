@@ -10,6 +10,7 @@ import pytest
 from git_agent_fixtures.engines import Pin
 from support import docs
 from system.console import replayed, same_words
+from system.stores import forget_copies
 from system.support import World, refused, succeeded
 from system.terminal import terminal
 
@@ -77,6 +78,7 @@ def test_a_session_that_is_gone_is_missed_before_pi_is_asked(described: World) -
     described.start("MK1")
     (kept,) = store(described)
     kept.unlink()
+    forget_copies(described)
     refused(described.agent("resume", "MK2"), "pi has no such session below")
     assert len(described.requests()) == 1
 

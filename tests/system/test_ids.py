@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_fixtures import home
-from system.stores import forget, sessions
+from system.stores import forget, forget_copies, sessions
 from system.support import World, refused
 
 pytestmark = pytest.mark.every_version
@@ -78,6 +78,7 @@ def test_a_session_that_the_engine_has_lost_is_refused(world: World) -> None:
     world.start("MK1 add a retry")
     session, handle = world.session(), world.facts()["handle"]
     forget(world, session)
+    forget_copies(world)
     before = _everything(world)
     done = refused(world.agent("resume", "--json", "--message=MK2 and go on"), session, "--fallback fresh")
     assert json.loads(done.out)["error"]["code"] == "session_missing"

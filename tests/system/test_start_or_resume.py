@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from system.stores import forget, sessions
+from system.stores import forget, forget_copies, sessions
 from system.support import World, refused, succeeded
 
 
@@ -14,6 +14,7 @@ def test_start_or_resume(world: World) -> None:
     succeeded(world.agent(*words, "MK2 go on"))
     world.carried("MK1", "MK2")
     forget(world, first)
+    forget_copies(world)
     asked = len(world.requests())
     refused(world.agent(*words, "--strict", "MK3 that one or none"), "Session resumption failed: ", first)
     assert len(world.requests()) == asked

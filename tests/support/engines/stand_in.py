@@ -98,7 +98,7 @@ def main() -> int:
     if "--help" in argv:
         print(os.environ.get("FAKE_HELP", ""))
         return 0
-    if engine == "opencode" and argv[0] == "import":
+    if engine == "opencode" and argv[:1] == ["import"]:
         stores.opencode_import(argv[1])
         return 0
     message = log(engine, argv)
