@@ -10,7 +10,8 @@ from git_agent_runner import context, parse
 from git_agent_runner.commands.find import Elsewhere, Where, find
 from git_agent_runner.commands.policy import Mode, Wish, go
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError
+from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.model import Record
 from git_agent_runner.store.index import PREFIX_LENGTH
 from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 
@@ -79,26 +80,20 @@ def command(  # noqa: PLR0917  click passes options by name
     One word is the MESSAGE (`-` reads it from standard input); of two, the first is the HANDLE. What follows --
     goes to the engine. On a terminal, without a message, the session opens interactively.
     """
-    if strict and fallback not in (None, "fail"):
-        raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
-    if jobs is not None and not everything:
-        raise UsageError("--jobs needs --all", hints=("one run is one job",))
+    _refuse_nonsense(strict=strict, fallback=fallback, jobs=jobs, everything=everything)
     if not everything:
-        _refuse_both(wait=wait, kill=kill, dry_run=dry_run)
+        _refuse_both({"--wait": wait, "--kill": kill, "--dry-run": dry_run})
+        _refuse_both({"-i": interactive, "--terminal": terminal})
     ctx = context.load()
     named, said = _words(ctx, words, handle)
     if everything:
-        from git_agent_runner.commands import many, pool  # a rare need
-
         _refuse_beside_all(named)
-        message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
-        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or pool.JOBS, timeout, dry_run, as_json))
     where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
-    if interactive and terminal:
-        raise UsageError(
-            "-i and --terminal exclude each other", hints=("-i is this terminal, --terminal a new window",)
-        )
+    if everything:
+        from git_agent_runner.commands import many, pool  # a rare need
+
+        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or pool.JOBS, timeout, dry_run, as_json))
     interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
     wish = Wish(
         given=parse.engine_args(),
@@ -115,16 +110,28 @@ def command(  # noqa: PLR0917  click passes options by name
         kill=kill,
         terminal=terminal,
     )
-    found = find(ctx, where, verbose=verbose)
-    if isinstance(found, Elsewhere):
-        from git_agent_runner.commands.adopt import taken_up  # a rare need
-
-        found = taken_up(ctx, found, trusted=trust, dry_run=dry_run)
-    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), found)
+    mode = "strict" if strict else fallback or _configured(ctx)
+    return go(ctx, wish, mode, _found(ctx, where, wish, trusted=trust))
 
 
-def _refuse_both(*, wait: bool, kill: bool, dry_run: bool) -> None:
-    given = [name for name, is_given in (("--wait", wait), ("--kill", kill), ("--dry-run", dry_run)) if is_given]
+def _found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
+    found = find(ctx, where, verbose=wish.verbose)
+    if not isinstance(found, Elsewhere):
+        return found
+    from git_agent_runner.commands.adopt import taken_up  # a rare need
+
+    return taken_up(ctx, found, trusted=trusted, dry_run=wish.dry_run)
+
+
+def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, everything: bool) -> None:
+    if strict and fallback not in (None, "fail"):
+        raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
+    if jobs is not None and not everything:
+        raise UsageError("--jobs needs --all", hints=("one run is one job",))
+
+
+def _refuse_both(flags: dict[str, bool]) -> None:
+    given = [name for name, is_given in flags.items() if is_given]
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} exclude each other", hints=("give one of them",))
 
