@@ -82,7 +82,7 @@ def command(  # noqa: PLR0917  click passes options by name
     """
     _refuse_nonsense(strict=strict, fallback=fallback, jobs=jobs, everything=everything)
     if not everything:
-        _refuse_both({"--wait": wait, "--kill": kill, "--dry-run": dry_run}, {"-i": interactive, "--terminal": terminal})
+        _only_one({"--wait": wait, "--kill": kill, "--dry-run": dry_run}, {"-i": interactive, "--terminal": terminal})
     ctx = context.load()
     named, said = _words(ctx, words, handle)
     if everything:
@@ -129,7 +129,7 @@ def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, e
         raise UsageError("--jobs needs --all", hints=("one run is one job",))
 
 
-def _refuse_both(*groups: dict[str, bool]) -> None:
+def _only_one(*groups: dict[str, bool]) -> None:
     """Raises UsageError where more than one flag of a group is given."""
     for flags in groups:
         given = [name for name, is_given in flags.items() if is_given]
