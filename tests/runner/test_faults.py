@@ -5,6 +5,9 @@ The same on real engines is tests/system/test_faults.py.
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +17,12 @@ import pytest
 from git_agent_runner import steps
 from git_agent_runner.model import Attempt
 from support import faults
-from support.cli import Cli, Done
+from support.cli import PROGRAM, Cli, Done
 from support.faults import Fault
 
 PATIENCE = 60.0
+# Of linux/prctl.h and linux/capability.h.
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
 def under(cli: Cli, fault: Fault, *arguments: str, **environ: str) -> Done:
@@ -123,6 +128,101 @@ def test_the_disk_is_full_from_each_write_on(cli: Cli, tmp_path: Path, engine: s
         went_on = cli.run("resume", "and on")
         assert went_on.status == 0 or faults.says_why(went_on), (nth, went_on)
     assert nth > 8
+
+
+def powerless() -> None:
+    """In the child: even root minds mode bits then, as anybody else does."""
+    if os.getuid() == 0:
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            assert prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())
+
+
+@pytest.mark.parametrize("folder", ["index", "runs", "locks", "."])
+def test_a_folder_that_cannot_be_written(cli: Cli, folder: str) -> None:
+    begun = cli.begin()
+    before = faults.complete(store(cli))
+    place = (store(cli) / folder).resolve()
+    place.chmod(0o500)
+    if folder == ".":
+        shutil.rmtree(place / "cache", ignore_errors=True)
+    try:
+        plain = subprocess.run(
+            ["sh", "-c", 'echo x >"$1"', "sh", str(place / "x")], preexec_fn=powerless, capture_output=True, check=False
+        )
+        assert plain.returncode != 0, "a plain write is refused, or this test proves nothing"
+        done = subprocess.run(
+            (*PROGRAM, "resume", "go on"),
+            cwd=cli.repo.path,
+            env=cli.environ(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            preexec_fn=powerless,
+            check=False,
+        )
+    finally:
+        place.chmod(0o700)
+    assert "a bug in git-agent" not in done.stderr, done.stderr
+    if done.returncode:
+        assert faults.says_why(Done(done.returncode, done.stdout, done.stderr)), done.stderr
+    assert cli.record(begun.handle).session == begun.session
+    goes_on(cli, before)
+
+
+def test_the_file_system_is_full(cli: Cli, tmp_path: Path) -> None:
+    """A small one that is mounted for it, where that is allowed; else no file may grow, git's among them."""
+    begun = cli.begin()
+    before = faults.complete(store(cli))
+    runs = store(cli) / "runs"
+    noise = "head -c 600000 /dev/zero | tr '\\0' x"
+    mounted = mount(runs, "512k")
+    try:
+        words = (*PROGRAM, "resume", "go on")
+        limit = ("sh", "-c", 'ulimit -f 64; exec "$@"', "sh")
+        done = subprocess.run(
+            words if mounted else (*limit, *words),
+            cwd=cli.repo.path,
+            env=cli.environ(FAKE_CMD=noise if mounted else f"({noise}) >/dev/null", FAKE_END=f"{noise} >&2"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        assert "a bug in git-agent" not in done.stderr, done.stderr[-2000:]
+        assert "Traceback" not in done.stderr
+    finally:
+        if mounted:
+            unmount(runs)
+    assert cli.record(begun.handle).session == begun.session
+    goes_on(cli, before)
+
+
+def mount(place: Path, size: str) -> bool:
+    """Let a small file system hold what is there. False where mounting is not allowed."""
+    kept = place.with_name("runs-before")
+    shutil.copytree(place, kept)
+    words = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "none", str(place)]
+    try:
+        if subprocess.run(words, capture_output=True, check=False).returncode:
+            shutil.rmtree(kept)
+            return False
+    except OSError:
+        shutil.rmtree(kept)
+        return False
+    shutil.copytree(kept, place, dirs_exist_ok=True)
+    return True
+
+
+def unmount(place: Path) -> None:
+    """What it holds by now goes to the disk."""
+    kept = place.with_name("runs-before")
+    shutil.rmtree(kept)
+    shutil.copytree(place, kept)
+    subprocess.run(["umount", str(place)], check=True)
+    shutil.copytree(kept, place, dirs_exist_ok=True)
+    shutil.rmtree(kept)
 
 
 def test_the_clock_jumps_back_in_an_attempt(cli: Cli, tmp_path: Path) -> None:
