@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.errors import UserError
@@ -50,7 +51,7 @@ def probe(
     or another work tree of its repository does not count: whoever writes to the repository would choose what runs.
     Raises UserError with the code `binary_missing`, `binary_in_repository`, `probe_failed` or `version_unknown`.
     """
-    binary = _find(engine, setting, environ, work_tree)
+    binary = find_binary(engine, setting, environ, work_tree)
     known = _recall(engine, binary, cache_dir)
     if "version" in known:
         return Probe(binary, tuple(known["version"]))
@@ -89,7 +90,14 @@ def user_cache_dir(environ: Mapping[str, str]) -> str:
     return platformdirs.user_cache_dir("git-agent", appauthor=False)
 
 
-def _find(engine: Engine, setting: str | None, environ: Mapping[str, str], work_tree: str | None) -> str:
+def forget(engine: Engine, cache_dir: str) -> None:
+    """Ask the engine's programs again, though their files did not change."""
+    with suppress(OSError):  # what is not there, or cannot be written, is no memory either
+        os.unlink(_cache_file(engine, cache_dir))
+
+
+def find_binary(engine: Engine, setting: str | None, environ: Mapping[str, str], work_tree: str | None) -> str:
+    """The absolute path of the engine's program. Raises UserError `binary_missing` or `binary_in_repository`."""
     named = setting or engine.binary
     if named.startswith("~/"):
         named = os.path.join(environ.get("HOME", "/"), named[2:])

@@ -95,6 +95,12 @@ def test_engines(cli: Cli) -> None:
     assert [row["resume"] for row in found["engines"]] == ["yes"] * 7
 
 
+def test_engines_test(cli: Cli) -> None:
+    cli.repo.git("config", "agent.codex.binary", "/nowhere/codex")
+    done = cli.run("engines", "test", "codex", "--json")
+    assert (done.status, printed(done.json)) == (1, documented("engines test"))
+
+
 def test_resume_all(cli: Cli) -> None:
     old = cli.begin("claude", FAKE_CMD="kill -9 $PPID")
     cli.begin(FAKE_CMD="kill -9 $PPID")

@@ -10,7 +10,7 @@ import click
 from git_agent_runner import context
 from git_agent_runner.engines import MODULES, all_added, load, user
 from git_agent_runner.engines.spec import Engine, dotted, within
-from git_agent_runner.errors import UserError
+from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Settings
 from git_agent_runner.present import print_json, shown, table
 from git_agent_runner.probe import probe, user_cache_dir
@@ -20,10 +20,16 @@ SHIPPED = "shipped"
 
 
 @click.command(short_help="Show which engines are here and can resume")
+@click.argument("words", metavar="[test ENGINE]", nargs=-1)
 @click.option("--check", metavar="NAME", help="Ask an engine that you have added what every engine promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(check: str | None, as_json: bool) -> int:
-    """Show every engine: found? which version? can it resume a session by id? may it be opened in a terminal?"""
+def command(words: tuple[str, ...], check: str | None, as_json: bool) -> int:
+    """Show every engine: found? which version? can it resume a session by id? may it be opened in a terminal?
+
+    `test ENGINE` asks one of them anew, without what is remembered of it.
+    """
+    if words:
+        return _test(words, check, as_json=as_json)
     if check is not None:
         return _check(check, as_json=as_json)
     settings, top = _settings()
@@ -44,6 +50,14 @@ def command(check: str | None, as_json: bool) -> int:
     for row in found[len(MODULES) :]:
         print(f"{row['engine']} is described by {shown(row['profile'])}")
     return 0
+
+
+def _test(words: tuple[str, ...], check: str | None, *, as_json: bool) -> int:
+    if words[0] != "test" or len(words) != 2 or check is not None:
+        raise UsageError(f"'{words[0]}' is not understood here", hints=("git agent engines test ENGINE",))
+    from git_agent_runner.commands import engines_test
+
+    return engines_test.run(words[1], *_settings(), as_json=as_json)
 
 
 def _check(name: str, *, as_json: bool) -> int:
