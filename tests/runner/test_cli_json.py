@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
+import git_agent_fixtures
 import git_agent_hooks.main
 import git_agent_runner.cli
 from git_agent_extractors.model import Status
@@ -152,7 +153,8 @@ def test_every_status() -> None:
 
 
 def test_every_code() -> None:
-    rooms = [Path(file).parent for file in (git_agent_runner.cli.__file__, git_agent_hooks.main.__file__)]
+    mains = (git_agent_runner.cli.__file__, git_agent_hooks.main.__file__, git_agent_fixtures.__file__)
+    rooms = [Path(file).parent for file in mains]
     sources = "".join(path.read_text() for room in rooms for path in room.rglob("*.py"))
     assert documented("Codes") == set(re.findall(r'(?:\bcode(?:: str)?=|\bcode: str = |"code": )"([a-z_]+)"', sources))
 
