@@ -228,15 +228,13 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("sessionId") if obj.get("type") == "result" and "exitCode" in obj else None
 
 
-# Where no reply came there are no tokens to tell.
-_NUMBERS = re.compile(r"(?:Tokens {5}|Duration {3})")
+# The rows before `Resume`, as they are there: no tokens where no reply came, credits with an account (its changelog).
+_NUMBERS = re.compile(r"(?:Tokens {5}|Duration {3}|AI Credits )")
 _RESUME = re.compile(rf"Resume {{5}}copilot --resume=({UUID})\s*\Z")
 
 
 class Statistics:
-    """The last lines of text mode, in their own column: `Duration   …`, `Tokens     …` where a reply came, then
-    `Resume     copilot --resume=<id>`.
-    """
+    """The last lines of text mode, in their own column: numbers, then `Resume     copilot --resume=<id>`."""
 
     def __init__(self, _mode: Mode) -> None:
         self._near = False
@@ -249,12 +247,13 @@ class Statistics:
         return (Event("session", found[1], data={"value": found[1]}), end("completed"))
 
 
-# Drawn beside its logo once the screen is given back (copilot/1.0.102/interactive-start).
+# Drawn beside the four rows of its logo once the screen is given back (copilot/1.0.102/interactive-start).
+_LOGO = "  (?:╭─╮╭─╮   |╰─╯╰─╯   |█ ▘▝ █   | ▔▔▔▔    | {9})"
 _HINT = Hint(
     b"copilot --resume=",
     re.compile(
-        r"(?m)^  ╰─╯╰─╯   Duration   .*\n  █ ▘▝ █   Tokens     .*\n   ▔▔▔▔    Resume     ".encode()
-        + rf"copilot --resume=({UUID})\Z".encode()
+        f"(?m)^{_LOGO}(?:Changes    |Duration   |AI Credits ).*\n{_LOGO}(?:Duration   |Tokens     |AI Credits ).*\n"
+        f"{_LOGO}Resume     copilot --resume=({UUID})\\Z".encode()
     ),
 )
 

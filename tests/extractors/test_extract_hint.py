@@ -28,6 +28,14 @@ GEMINI = f"│  To resume this session: gemini --resume {GOOD}   │\r\n╰─�
 OPENCODE = f"  Session   A title\r\n  Continue  opencode -s {SES}\r\n"
 MINI = f"█▀▀█  Session  A title\r\r\n█  █  Continue opencode --mini -s {SES}\r\r\n▀▀▀▀\r\n"
 QWEN = f"To continue this session, run qwen --resume {GOOD}\r\n"
+COPILOT = (
+    "  ╭─╮╭─╮   Changes    +0 -0\r\n  ╰─╯╰─╯   Duration   1m 47s\r\n  █ ▘▝ █   Tokens     ↑ 10 • ↓ 5\r\n"
+    f"   ▔▔▔▔    Resume     copilot --resume={GOOD}\r\n"
+)
+NO_REPLY = (
+    "  ╭─╮╭─╮   Changes    +0 -0\r\n  ╰─╯╰─╯   Duration   18s\r\n"
+    f"  █ ▘▝ █   Resume     copilot --resume={GOOD}\r\n   ▔▔▔▔\r\n"
+)
 DECOYS = [r for r in RECORDINGS if "decoys" in r.name]
 
 
@@ -89,6 +97,11 @@ def test_words_in_a_reply_are_no_hint(tmp_path: Path, recording: Recording) -> N
         pytest.param("opencode", OPENCODE.replace(SES, SES + "y"), None, id="opencode: long id"),
         pytest.param("opencode", OPENCODE.partition("\r\n")[2], None, id="opencode: one line of it"),
         pytest.param("opencode", MINI.partition("▀▀▀▀")[0], None, id="opencode: mini without its last line"),
+        pytest.param("copilot", COPILOT, GOOD, id="copilot"),
+        pytest.param("copilot", NO_REPLY, GOOD, id="copilot: no reply came"),
+        pytest.param("copilot", COPILOT.replace(GOOD, GOOD + "0"), None, id="copilot: long id"),
+        pytest.param("copilot", COPILOT.partition("   ▔")[2], None, id="copilot: one line of it"),
+        pytest.param("copilot", COPILOT.replace("  █ ", " ● █ "), None, id="copilot: in a reply"),
         pytest.param("qwen", f"{QWEN}\r\n", GOOD, id="qwen 0.5.2"),
         pytest.param("qwen", f"  ╰────╯\r\n\r\n  {QWEN}\r\n", GOOD, id="qwen 0.10.1: below its box"),
         pytest.param("qwen", QWEN.replace("run ", "run\r\n"), GOOD, id="qwen 0.24.4: two lines"),
@@ -109,6 +122,7 @@ def test_hint(tmp_path: Path, engine: str, hint: str, right: str | None) -> None
         pytest.param("opencode", f'{{"type":"text","sessionID":"{SES}"}}', id="opencode"),
         pytest.param("codex", f"OpenAI Codex v1\r\n--------\r\nsession id: {OTHER}\r\n--------", id="codex's banner"),
         pytest.param("iflow", f'<Execution Info> {{"session-id":"session-{OTHER}"}}', id="iflow's block"),
+        pytest.param("copilot", f'{{"type":"result","sessionId":"{OTHER}","exitCode":0}}', id="copilot"),
     ],
 )
 def test_nothing_else_on_a_screen_has_an_id(tmp_path: Path, engine: str, line: str) -> None:
