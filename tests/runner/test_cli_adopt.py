@@ -43,6 +43,7 @@ def test_a_session_begun_by_hand_becomes_this_branchs_run(cli: Cli, engine: str)
     assert (record.session.value, record.branch, record.cwd) == (session, "main", str(cli.repo.path))
     assert (cli.pointers(), cli.noted()) == ({"main": record.handle}, [record.handle])
     assert (cli.attempt().kind, cli.attempt().session_from, cli.attempt().argv) == ("adopt", "given", ())
+    assert cli.ok("log", "--no-pager").out.splitlines()[-1].endswith("nothing was run")
     assert done.err.splitlines()[-1] == 'resume    git agent resume "<message>"'
     assert len(cli.calls()) == 1, "no engine was started"
     assert copies.read(cli.layout, record.run_id, session), "and its session is kept from now on"
@@ -100,6 +101,7 @@ def test_the_branchs_old_run_is_named(cli: Cli) -> None:
         pytest.param(["codex", CODEX, "--cwd", "/"], 128, "'/' is outside of this repository", id="outside"),
         pytest.param(["codex", CODEX, "--", "resume"], 129, "is no flag of codex", id="no flag"),
         pytest.param(["codex", CODEX, "--trust"], 129, "--trust is for a run that a note knows", id="trust"),
+        pytest.param([], 128, "whose session? no engine is named", id="no engine"),
         pytest.param(["deadbeef"], 128, "no run has the handle 'deadbeef'", id="handle"),
     ],
 )

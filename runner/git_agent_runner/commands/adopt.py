@@ -12,9 +12,9 @@ from git_agent_runner import adopting, context, parse
 from git_agent_runner.adopted import Adoption, write
 from git_agent_runner.commands.find import Elsewhere, Where, find, resume_line
 from git_agent_runner.context import Context
+from git_agent_runner.engines import load
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
-from git_agent_runner.plan import choose_engine
 from git_agent_runner.present import Summary, print_json, print_summary, say, warn
 from git_agent_runner.search import Search
 from git_agent_runner.store.index import PREFIX_LENGTH
@@ -42,8 +42,8 @@ def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: 
     ctx = context.load()
     place = None if cwd is None else os.path.realpath(cwd)
     wanted = adopting.Wanted(branch, place, parse.engine_args(), trust)
-    before = _pointer(ctx, branch)
     adoption = _adoption(ctx, words, wanted)
+    before = _pointer(ctx, adoption.record.branch)
     record, warnings = write(ctx, adoption)
     for line in (*adoption.says, *_moved(before, record)):
         say(line)
@@ -82,7 +82,13 @@ def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> 
         return _noted(ctx, words[0], wanted)
     if wanted.trusted:
         raise UsageError("--trust is for a run that a note knows", hints=("give its handle",))
-    engine = choose_engine(ctx, words[0]) if words else choose_engine(ctx, None)
+    name = words[0] if words else ctx.settings.engine
+    if name is None:
+        hints = ("git agent adopt ENGINE", "or: git config --global agent.engine claude")
+        raise UserError(
+            "whose session? no engine is named, and agent.engine is not set", code="engine_unset", hints=hints
+        )
+    engine = load(name, ctx.environ)
     if len(words) == 2:
         return adopting.session(ctx, engine, words[1], wanted)
     chosen = adopting.choose(ctx, engine, wanted.cwd or ctx.cwd)
@@ -101,7 +107,7 @@ def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption:
 
 def _pointer(ctx: Context, branch: str | None) -> str | None:
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
-    return search.pointers.get(branch or ctx.repo.branch or "")
+    return search.pointers.get(branch or "")
 
 
 def _moved(before: str | None, record: Record) -> tuple[str, ...]:

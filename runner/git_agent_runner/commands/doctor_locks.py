@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from glob import iglob
 
-from git_agent_runner.commands.doctor_finding import Finding, Known
+from git_agent_runner.commands.doctor_finding import PRUNE, Finding, Known
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import quote
 
@@ -28,7 +28,7 @@ def stale(known: Known) -> Iterator[Finding]:
             yield Finding(
                 "git_lock_stale",
                 f"'{path}' has been there for {minutes} minutes and no process has it open: git cannot write past it",
-                f"if no git is at work there, on another machine either: rm {quote(path)}",
+                f"if no git is at work there, on another machine either: {PRUNE}; or: rm {quote(path)}",
                 prune=partial(_remove, path, stat),
             )
 
