@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
@@ -20,6 +19,7 @@ from git_agent_runner.preflight import check_version, merged_args
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import cache
 from git_agent_runner.store.layout import run_directory
+from git_agent_runner.store.noteline import began
 
 
 class Wanted(NamedTuple):
@@ -88,8 +88,7 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     _refuse_taken(ctx, engine, value)
     located = _located(ctx, engine, program, value, wanted.cwd)
     cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
-    own = note.branch if note.branch and refs.commit_of(ctx.repo, HEADS + note.branch) else None
-    began = datetime.strptime(note.run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    own = note.branch if note.branch and _is_branch(ctx, note.branch) else None
     record = Record(
         handle=note.handle,
         run_id=note.run_id,
@@ -97,7 +96,7 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
         agent_name=engine.name,
         session=note.session,
         launch_args=merged_args(engine, program, asked.args, wanted.given, resuming=True),
-        created_at=timestamp(began),
+        created_at=timestamp(began(note.run_id)),
     )
     hidden = f"its note hides the values of {', '.join(asked.hidden)}: give them again after --"
     says = (*_doubt(engine, located), *([hidden] if asked.hidden else []))
@@ -166,9 +165,14 @@ def _tree(ctx: Context, cwd: str) -> str | None:
 def _branch(ctx: Context, asked: str | None) -> str | None:
     if asked is None:
         return ctx.repo.branch or refs.busy_branch(ctx.repo.git_dir)
-    if asked != ctx.repo.branch and refs.commit_of(ctx.repo, HEADS + asked) is None:
+    if asked != ctx.repo.branch and not _is_branch(ctx, asked):
         raise UserError(f"there is no branch {asked!a}", code="unknown_revision")
     return asked
+
+
+def _is_branch(ctx: Context, name: str) -> bool:
+    """To git, `main~1` below refs/heads is a commit; it is no branch."""
+    return name in refs.branches(ctx.repo, None).heads
 
 
 def _placed(ctx: Context, record: Record, program: Probe, branch: str | None, cwd: str) -> Record:

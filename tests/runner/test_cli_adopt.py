@@ -98,6 +98,7 @@ def test_the_branchs_old_run_is_named(cli: Cli) -> None:
         pytest.param(["nope", CODEX], 128, "unknown engine 'nope'", id="engine"),
         pytest.param(["codex", CODEX, "x"], 129, "too many words", id="words"),
         pytest.param(["codex", CODEX, "--branch", "nope"], 128, "there is no branch 'nope'", id="branch"),
+        pytest.param(["codex", CODEX, "--branch", "main~1"], 128, "there is no branch 'main~1'", id="revision"),
         pytest.param(["codex", CODEX, "--cwd", "/"], 128, "'/' is outside of this repository", id="outside"),
         pytest.param(["codex", CODEX, "--", "resume"], 129, "is no flag of codex", id="no flag"),
         pytest.param(["codex", CODEX, "--trust"], 129, "--trust is for a run that a note knows", id="trust"),

@@ -82,6 +82,7 @@ def _checked(known: dict[str, Any], commit: str) -> Note:
         raise ValueError(handle)
     if type(known["schema"]) is not int or known["schema"] < 1:
         raise ValueError(known["schema"])
+    began(run_id)
     datetime.fromisoformat(known["updatedAt"])
     return Note(
         handle=handle,
@@ -98,14 +99,21 @@ def _checked(known: dict[str, Any], commit: str) -> Note:
     )
 
 
+def began(run_id: str) -> datetime:
+    """When a run was begun, as its id says. Raises ValueError where that is no date."""
+    return datetime.fromisoformat(run_id[:16])
+
+
 def _session(value: dict[str, Any]) -> Session:
     field, text = value["field"], value["value"]
     return Session(None, None) if field is text is None else Session(_text(field), _text(text))
 
 
 def _text(value: object, shape: re.Pattern[str] | None = None) -> str:
-    """Text that can be printed as UTF-8: a lone surrogate comes from bytes that were none, or from a bad escape."""
-    if type(value) is not str or (shape and not shape.fullmatch(value)):
+    """Text that can be printed as UTF-8, and be a word of a command: a lone surrogate comes from bytes that were none,
+    or from a bad escape; a NUL from nobody who means well.
+    """
+    if type(value) is not str or "\0" in value or (shape and not shape.fullmatch(value)):
         raise TypeError(value)
     value.encode()
     return value
