@@ -17,12 +17,12 @@ _HELP = "opencode/*/help/run_help"
 
 OPTIONS = (
     Option(("--model", "-m"), "one", "model", source=_HELP),
-    Option(("--agent",), "one", source="opencode/1.18.33/resume-agent-plan-no-flag"),
+    Option(("--agent",), "one", widens=True, source="opencode/1.18.33/resume-agent-plan-no-flag"),
     Option(("--variant",), "one", since=(1, 1), source=_HELP),
     Option(("--thinking",), "none", since=(1, 2), source=_HELP),
     Option(("--title",), "one", since=(1, 0), source=_HELP),
     # yargs array: it eats the words after it ("File not found: word" on 1.2.27 and 1.18.33).
-    Option(("--file", "-f"), "many", since=(1, 0), source=_HELP),
+    Option(("--file", "-f"), "many", since=(1, 0), widens=True, source=_HELP),
     Option(("--command",), "one", "prompt", since=(1, 0), source=_HELP),
     Option(("--prompt",), "one", "prompt", source="opencode/1.18.33/help"),
     Option(("--format",), "one", "format", since=(1, 0), source=_HELP),
