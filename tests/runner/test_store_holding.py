@@ -59,8 +59,10 @@ def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) ->
 
 def test_sessions_and_engines_do_not_stand_in_each_others_way(layout: Layout) -> None:
     with holding.hold_session(layout, holder(), "codex", SESSION):
-        holding.hold_session(layout, holder(OTHER), "codex", "another").release()
-        holding.hold_session(layout, holder(OTHER), "claude", SESSION).release()
+        for engine, session in (("codex", "another"), ("claude", SESSION)):
+            with holding.hold_session(layout, holder(OTHER), engine, session):
+                assert holding.signed(layout.session_lock(engine, session)) == holder(OTHER)
+    assert holding.signed(layout.session_lock("codex", SESSION)) == holder()
 
 
 @pytest.mark.parametrize("session", ["../../etc/passwd", "a\0b", "x" * 5000, "\udcff", "-rf /", ""])
@@ -139,7 +141,8 @@ def test_what_only_looks_like_an_engine_holds_nothing(
     layout: Layout, engine: psutil.Process, changes: dict[str, object]
 ) -> None:
     left_behind(layout, engine, **changes)
-    holding.hold_session(layout, holder(OTHER), "codex", SESSION).release()
+    with holding.hold_session(layout, holder(OTHER), "codex", SESSION):
+        assert holding.signed(layout.session_lock("codex", SESSION)) == holder(OTHER)
 
 
 def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
