@@ -32,13 +32,14 @@ class Task(NamedTuple):
     """What to do with the run, once `gate`, where there is one, let it pass: `then` is resume, fresh, nudge, or end.
 
     `number` is the attempt that was seen last: when there is a newer one, somebody has gone on with the run already.
-    `timeout` is in seconds.
+    `append`: a new session gets the run's own prompt and the message below it. `timeout` is in seconds.
     """
 
     handle: str
     number: int
     then: str = "resume"
     message: str | None = None
+    append: bool = False
     gate: tuple[str, ...] = ()
     strict: bool = False
     timeout: float | None = None
@@ -135,9 +136,10 @@ def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:
 
 
 def _fresh(ctx: Context, record: Record, task: Task) -> int:
-    """A new session in the same run: with the policy's prompt, or with the one that the run began with."""
+    """A new session in the same run: with the task's message, or with the prompt that the run began with."""
     record = closed(ctx, record)
-    prompt = task.message or attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
+    own = attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
+    prompt = f"{own}\n\n{task.message}" if task.append and task.message else task.message or own
     wish = Wish(message=prompt, as_json=True)
     plan = plan_start(ctx, load(record.agent_name), (), prompt, existing=record)
     return told(ctx, plan, attempt(ctx, plan, wish), wish, "lenient")

@@ -81,6 +81,20 @@ def test_a_killed_git_agent_is_dead_too(cli: Cli) -> None:
         pytest.param('{ action = "resume", message = "m", append = false }', {}, "fresh", "m", id="replaced"),
         pytest.param('{ action = "resume", message = "m" }', {}, "fresh", "m", id="replaced by default"),
         pytest.param('"resume"', {"FAKE_ID": "none", "FAKE_EXIT": "3"}, "fresh", "begin", id="no session, no message"),
+        pytest.param(
+            '{ action = "resume", message = "m", append = true }',
+            {"FAKE_ID": "none", "FAKE_EXIT": "3"},
+            "fresh",
+            "begin\n\nm",
+            id="no session, appended",
+        ),
+        pytest.param(
+            '{ action = "resume", message = "m" }',
+            {"FAKE_ID": "none", "FAKE_EXIT": "3"},
+            "fresh",
+            "m",
+            id="no session, new",
+        ),
         pytest.param('"recover"', {}, "resume", "Continue from where you left off.", id="by its old name"),
     ],
 )

@@ -136,7 +136,7 @@ class Watch:
         taken.write(self._ctx.layout, row.run_id, kept._replace(times=kept.times + 1))
         self._count(row, 1)
         then = "end" if closes else decision.then
-        task = Task(row.handle, kept.attempt, then, decision.message, decision.action.run)
+        task = Task(row.handle, kept.attempt, then, decision.message, decision.action.append, decision.action.run)
         self._busy[row.handle] = _Busy(
             start(task, self._ctx, (lock.fd,)), lock, row, decision, kept.attempt, kept.trigger
         )
