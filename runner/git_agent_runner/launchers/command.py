@@ -50,12 +50,12 @@ def script(window: Window) -> str:
     """The command, for `/bin/sh -c`.
 
     A directory that is gone is said in the window. The window stays open after a failure: its last words are the
-    reason.
+    reason. Ctrl-C is for what runs, which a shell that ends before it would leave without its terminal.
     """
     gone = quote(f"fatal: there is no directory '{shown(window.cwd)}'")
     enter = f"cd -- {quote(window.cwd)} 2>/dev/null || {{ printf %s {gone}; false; }}"
     run = " ".join([*(f"{name}={quote(value)}" for name, value in window.env), command_line(window.argv)])
-    return f"{{ {enter}; }} && {run} || {{ {_WAIT}; }}"
+    return f"trap : INT; {{ {enter}; }} && {run} || {{ {_WAIT}; }}"
 
 
 def typed(argv: tuple[str, ...]) -> str:
