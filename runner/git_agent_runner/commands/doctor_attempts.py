@@ -100,6 +100,7 @@ def _written(ctx: Context, run_id: str, number: int) -> bool:
 
 def _clear(ctx: Context, run_id: str, folder: str) -> None:
     """Remove directories and scraps; a file that is none stays, and so does what holds it."""
+    attempts.refuse_links(ctx.layout, folder)
     with hold(ctx, _bare(ctx, run_id)):
         for path in _temporary(folder):
             os.unlink(path)

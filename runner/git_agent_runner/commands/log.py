@@ -59,7 +59,8 @@ def _story(ctx: Context, record: Record, told: list[Attempt], *, full: bool, col
     yield f"run {record.handle}  {shown(record.agent_name)} on {shown(record.branch or '(detached HEAD)')}\n"
     width = FULL if full else shutil.get_terminal_size((100, 24)).columns
     for attempt in told:
-        yield f"\nattempt {attempt.number}  {attempt.kind}, {attempt.started_at}, {shown(_came_to(attempt))}\n"
+        began = shown(f"{attempt.kind}, {attempt.started_at}, {_came_to(attempt)}")
+        yield f"\nattempt {attempt.number}  {began}\n"
         if attempt.message is not None:
             yield "".join(f"> {shown(line)}\n" for line in attempt.message.split("\n"))
         renderer, unknown = Renderer(colour=colour, width=width), Counter[str]()

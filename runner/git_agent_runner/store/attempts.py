@@ -85,6 +85,7 @@ def new_run(layout: Layout, run_id: str) -> str:
 def begin(layout: Layout, attempt: Attempt) -> str:
     """Make the attempt's directory and its attempt.yaml; the directory. Raises FileExistsError when it exists."""
     path = layout.attempt(attempt.run_id, attempt.number)
+    refuse_links(layout, os.path.dirname(path))
     atomic.make_dir(os.path.dirname(path))
     atomic.make_new_dir(path)
     save(layout, attempt)
@@ -94,7 +95,18 @@ def begin(layout: Layout, attempt: Attempt) -> str:
 def save(layout: Layout, attempt: Attempt) -> None:
     """Write attempt.yaml anew: when the engine has a pid, when it names its session, when it has ended."""
     path = layout.attempt(attempt.run_id, attempt.number)
+    refuse_links(layout, path)
     atomic.write(f"{path}/{FILE}", document.render(SHAPE, attempt).encode())
+
+
+def refuse_links(layout: Layout, path: str) -> None:
+    """Raises UserError `write_failed` where a link leads out of the run directory: an agent may have put it there."""
+    place = layout.runs_dir
+    for step in os.path.relpath(path, place).split("/"):
+        place = f"{place}/{step}"
+        if os.path.islink(place):
+            hints = ("put the directory back that it stands for",)
+            raise UserError(f"'{place}' is a symbolic link; nothing is written there", code="write_failed", hints=hints)
 
 
 def read(layout: Layout, run_id: str, number: int) -> Attempt:
