@@ -1,0 +1,205 @@
+"""Notes from anyone who can push: nothing runs that the person did not allow, and nothing of them is printed raw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import Engine, Option
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Note
+from git_agent_runner.store import noteline, noting
+from git_agent_runner.trust import launch_args
+from support.cli import Cli, ask
+from support.engines import stores
+from support.gitrepo import GitRepo
+from support.hostile import CODEX, HANDLE, HOSTILE, RAW, UNREAD, Runs, Wide, note
+from support.runs import leave
+
+OURS = "aaaaaaaa"
+# What looks, and what would begin something: each is tried on every note, in this order.
+LOOKS = ("list", f"show {HANDLE} --json", "status", f"log {HANDLE}", "doctor", "notes status theirs")
+BEGINS = ("resume x", f"resume {HANDLE} -n --json x", f"adopt {HANDLE}")
+
+
+class World(NamedTuple):
+    """A person with a run of their own, and a clone from which somebody pushes. `tell` runs a command: status, text."""
+
+    cli: Cli
+    there: GitRepo
+    tell: Callable[..., tuple[int, str]]
+
+    def state(self) -> tuple[dict[str, bytes], str, str]:
+        """What is stored: files of ours, refs, configuration."""
+        root = Path(self.cli.layout.root)
+        files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        kept = {path: data for path, data in files.items() if "/locks/" not in path and "/cache/" not in path}
+        return kept, self.cli.repo.git("for-each-ref"), self.cli.repo.git("config", "--local", "--list")
+
+
+@pytest.fixture
+def world(here: Cli, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> World:
+    def tell(words: str, status: tuple[int, ...] = (0, 1, 128, 129)) -> tuple[int, str]:
+        done = ask(*words.split(" "))
+        told = "".join(capfd.readouterr())
+        assert done in status, (words, told)
+        assert not RAW.search(told), (words, told)
+        return done, told
+
+    here.repo.git("branch", "mine")
+    own = leave(here.repo, OURS, "record pointer", branch="mine")
+    noting.write(here.repo.facts(), here.repo.git("rev-parse", "HEAD~1"), own)
+    stores.save("codex", CODEX, "hello")
+    there = here.repo.clone(tmp_path / "there")
+    here.repo.git("remote", "add", "theirs", str(there.path))
+    return World(here, there, tell)
+
+
+def receive(world: World, text: str, commit: str = "HEAD") -> None:
+    """They note it, we fetch it. A lone surrogate stands for a byte that is no UTF-8."""
+    path = world.there.path / "note"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    blob = world.there.git("hash-object", "-w", str(path))
+    world.there.git("notes", "--ref=agent", "add", "-f", "-C", blob, commit)
+    world.tell("notes fetch theirs", (0,))
+
+
+@pytest.mark.parametrize(("text", "comes"), HOSTILE)
+def test_a_hostile_note(world: World, text: str, comes: str | Wide | Runs) -> None:
+    receive(world, text)
+    before = world.state()
+    for words in LOOKS:
+        world.tell(words)
+    if isinstance(comes, Runs):
+        follows(world, comes.passed, "")
+    else:
+        said = comes if isinstance(comes, str) else comes.said
+        trust = "--trust " if isinstance(comes, str) else ""
+        for words in (*BEGINS, f"resume {HANDLE} {trust}x"):
+            status, told = world.tell(words)
+            assert status == 128, told
+            assert said in told or (comes == UNREAD and "no run found" in told), told
+        assert (world.cli.calls(), world.state()) == ([], before)
+        if isinstance(comes, Wide) and comes.passed:
+            follows(world, comes.passed, " --trust")
+    assert not any(Path.cwd().parent.rglob("pwned"))
+    kept, refs, config = before
+    now = world.state()
+    assert kept.items() <= now[0].items()
+    assert set(config.split("\n")) <= set(now[2].split("\n"))
+    assert [row for row in refs.split("\n") if "/heads/" in row] == [r for r in now[1].split("\n") if "/heads/" in r]
+
+
+def follows(world: World, passed: tuple[str, ...], trust: str) -> None:
+    """The engine gets these flags, the session, our message, and nothing else."""
+    world.tell(f"resume {HANDLE} -n{trust} x", (0,))
+    assert world.cli.calls() == []
+    world.tell(f"resume {HANDLE}{trust} x", (0,))
+    for words in (f"show {HANDLE}", f"log {HANDLE}"):
+        world.tell(words, (0,))
+    (call,) = world.cli.calls()
+    given = [word for word in call["argv"] if word not in ("exec", "resume", "--json", "--skip-git-repo-check")]
+    assert (given, call["stdin"]) == ([*passed, CODEX, "-"], "x")
+    assert (call["engine"], call["cwd"]) == ("codex", str(world.cli.repo.path))
+    record = world.cli.record(HANDLE)
+    assert (record.branch, record.cwd, record.launch_args) == ("main", str(world.cli.repo.path), passed)
+    assert world.cli.pointers() == {"main": HANDLE, "mine": OURS}
+
+
+def test_a_note_of_a_run_that_is_here(world: World) -> None:
+    """The record knows better, however new the note claims to be."""
+    text = note(handle=OURS, runId=f"20261127T101502Z-codex-{OURS}", updatedAt="9999-12-31T23:59:59Z")
+    receive(world, text)
+    before = world.state()
+    for words in (*LOOKS, "resume x", f"resume {OURS} -n x", f"adopt {OURS}", f"adopt {OURS} --trust"):
+        _, told = world.tell(words)
+        assert CODEX not in told, words
+    assert (world.cli.calls(), world.state()) == ([], before)
+    assert world.cli.record(OURS).branch == "mine"
+
+
+def test_a_note_of_another_branch_moves_no_pointer_unseen(world: World) -> None:
+    receive(world, note(branch="mine"))
+    before = world.state()
+    _, told = world.tell("resume x", (128,))
+    assert "no run found for branch 'main'" in told
+    assert (world.cli.calls(), world.state()) == ([], before)
+    _, told = world.tell(f"adopt {HANDLE}", (0,))
+    assert f"branch 'mine' pointed at run {OURS} till now: git agent resume {OURS} still goes on with it" in told
+
+
+def test_a_note_on_every_commit(world: World) -> None:
+    """The nearest one counts, and no other is looked at."""
+    world.there.git("fast-import", "--quiet", "--force", stdin="".join(_history(300)))
+    world.there.git("update-ref", "refs/notes/agent", "refs/heads/notes")
+    world.tell("notes fetch theirs", (0,))
+    world.cli.repo.git("pull", "-q", "theirs", "main")
+    before = world.state()
+    for words in LOOKS:
+        world.tell(words)
+    _, told = world.tell("resume x", (128,))
+    assert "the note of run 0000012b asks for --yolo" in told
+    assert (world.cli.calls(), world.state()) == ([], before)
+
+
+def _history(count: int) -> Iterator[str]:
+    who = "committer A <a@example.invalid> 1700000000 +0000\ndata 1\nx\n"
+    for n in range(count):
+        begun = "from refs/heads/main^0\n" if n == 0 else ""
+        yield f"commit refs/heads/main\nmark :{n + 1}\n{who}{begun}"
+    yield f"commit refs/heads/notes\n{who}"
+    for n in range(count):
+        run_id = f"20261127T101502Z-codex-{n:08x}"
+        text = note(handle=f"{n:08x}", runId=run_id, launch={"args": ["--yolo"]}, updatedAt="9999-12-31T23:59:59Z")
+        yield f"N inline :{n + 1}\ndata {len(text)}\n{text}\n"
+
+
+def test_a_tree_of_notes_that_git_would_not_make(world: World) -> None:
+    there = world.there
+    blob, head = there.git("hash-object", "-w", "--stdin", stdin=note(branch="main")), there.head()
+    strange = ("x\x1b[2J\n\u202e", "--force", "A" * 40)
+    rows = [f"120000 blob {blob}\t{head}", f"160000 commit {head}\t{'a' * 40}", f"100755 blob {blob}\t{'b' * 40}"]
+    rows += [f"100644 blob {blob}\t{name}" for name in strange]
+    tree = there.git("mktree", "-z", stdin="".join(f"{row}\0" for row in rows))
+    above = there.git("mktree", "-z", stdin=f"040000 tree {tree}\taa\0" + "".join(f"{row}\0" for row in rows))
+    there.git("update-ref", "refs/notes/agent", there.git("commit-tree", above, "-m", "notes"))
+    world.tell("notes fetch theirs", (0, 128))
+    for words in (*LOOKS, f"resume {HANDLE} -n x"):
+        world.tell(words)
+    assert world.cli.calls() == []
+
+
+ENGINES = ("codex", "claude", "gemini", "opencode", "qwen", "copilot", "iflow")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_flag_that_widens_comes_from_a_note(name: str) -> None:
+    """However it is spelled: its value behind it or in the same word, cut short, in capitals."""
+    engine = load(name, {})
+    wide = [option for option in engine.options if option.widens]
+    assert len(wide) >= 4
+    for option in wide:
+        for words in _spellings(option):
+            with pytest.raises(UserError) as caught:
+                launch_args(_note(engine, words), engine, trusted=False)
+            assert caught.value.code == "note_refused", words
+            assert launch_args(_note(engine, ()), engine, trusted=False).args == ()
+
+
+def _spellings(option: Option) -> Iterator[tuple[str, ...]]:
+    for flag in option.names:
+        yield (f"{flag}=x",)
+        yield (f"{flag}x",)
+        yield (flag[:-1],) if flag.startswith("--") else (f"-{flag}",)
+        yield (flag.upper(),)
+        yield (flag,) if option.value in ("none", "optional") else (flag, "x")
+
+
+def _note(engine: Engine, words: tuple[str, ...]) -> Note:
+    text = note(agentName=engine.name, runId=f"20261127T101502Z-{engine.name}-{HANDLE}", launch={"args": list(words)})
+    found, _ = noteline.parse(text)
+    return found[0]
