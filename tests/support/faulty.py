@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from git_agent_fixtures.recording.processes import over
 from git_agent_runner import cli, context, steps
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
+PATIENCE = 10.0  # seconds
 JUMP = -86_400.0  # seconds; backwards is the worse direction
 
 
@@ -89,13 +91,17 @@ def kill_both() -> None:
 
 
 def kill_engine() -> None:
-    """All at once: whoever is stopped first cannot react to the end of the others."""
+    """All at once: whoever is stopped first cannot react to the end of the others. A moment later they are gone."""
     tree = psutil.Process().children(recursive=True)
     for process in tree:
         process.suspend()
-    for process in [*tree, *psutil.Process().children(recursive=True)]:
+    tree += [late for late in psutil.Process().children(recursive=True) if late not in tree]
+    for process in tree:
         with suppress(psutil.NoSuchProcess):
             process.kill()
+    until = time.monotonic() + PATIENCE
+    while not all(map(over, tree)) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def jump() -> None:
