@@ -1,4 +1,4 @@
-"""Reading GitHub Copilot CLI: `--output-format json` lines, and what text mode and the terminal form leave.
+"""Reading GitHub Copilot CLI: `--output-format json` lines. Its plain text: `copilot_text.py`.
 
 Only the last line, `result`, has the session (copilot/1.0.102/start-json): of a run that was killed nothing names it.
 Text mode tells it on stderr, below its statistics (copilot/1.0.102/start-text), with `--silent` not at all.
@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 
+from git_agent_extractors.copilot_text import ERRORS, HINT, NETWORK, Statistics
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import (
     FAILED,
     NO_DATA,
     NOTHING,
     UUID,
-    ErrorRule,
     Events,
     Handler,
-    Hint,
     Ignored,
-    Mode,
     Object,
     Profile,
     by_code,
@@ -66,15 +64,8 @@ def _call(obj: Object) -> Events:
     return NOTHING if _of_subagent(obj) else (Event("usage", data={"model": text(table(obj, "data"), "model")}),)
 
 
-# What it says where nothing answers, and of a reply that broke off (copilot/1.0.102/hang-up).
-_NETWORK = re.compile(
-    r"Could not connect to (?:local model )?provider at "
-    r"|(?:Failed to get response from the AI model; [^\n]*Last error: )?Failed native model HTTP request: "
-)
-
-
 def _failed(words: str, code: object, *, fatal: bool = True) -> Events:
-    status = "network" if _NETWORK.match(words.lstrip('"')) else by_code(code)
+    status = "network" if NETWORK.match(words.lstrip('"')) else by_code(code)
     return (failure(words, status, fatal=fatal),)
 
 
@@ -228,35 +219,6 @@ def _session(obj: Object, _first: bool) -> object:
     return obj.get("sessionId") if obj.get("type") == "result" and "exitCode" in obj else None
 
 
-# The rows before `Resume`, as they are there: no tokens where no reply came, credits with an account (its changelog).
-_NUMBERS = re.compile(r"(?:Tokens {5}|Duration {3}|AI Credits )")
-_RESUME = re.compile(rf"Resume {{5}}copilot --resume=({UUID})\s*\Z")
-
-
-class Statistics:
-    """The last lines of text mode, in their own column: numbers, then `Resume     copilot --resume=<id>`."""
-
-    def __init__(self, _mode: Mode) -> None:
-        self._near = False
-
-    def line(self, text: str, raw: bytes) -> Events:
-        found = _RESUME.match(text) if self._near else None
-        self._near = _NUMBERS.match(text) is not None
-        if not found or found[1].encode() not in raw:
-            return NOTHING
-        return (Event("session", found[1], data={"value": found[1]}), end("completed"))
-
-
-# Drawn beside the four rows of its logo once the screen is given back (copilot/1.0.102/interactive-start).
-_LOGO = "  (?:╭─╮╭─╮   |╰─╯╰─╯   |█ ▘▝ █   | ▔▔▔▔    | {9})"
-_HINT = Hint(
-    b"copilot --resume=",
-    re.compile(
-        f"(?m)^{_LOGO}(?:Changes    |Duration   |AI Credits ).*\n{_LOGO}(?:Duration   |Tokens     |AI Credits ).*\n"
-        f"{_LOGO}Resume     copilot --resume=({UUID})\\Z".encode()
-    ),
-)
-
 PROFILE = Profile(
     name="copilot",
     field="sessionId",
@@ -266,25 +228,10 @@ PROFILE = Profile(
     session=_session,
     model=lambda _: None,
     reader=Statistics,
-    errors=(
-        # copilot/1.0.102/resume-unknown-json, exit 1
-        ErrorRule(re.compile(r"Error: No session, task, or name matched "), "session_missing"),
-        # Where nobody is logged in.
-        ErrorRule(
-            re.compile(r"Error: (?:No authentication information found|Classic Personal Access Tokens)"), "auth_failed"
-        ),
-        ErrorRule(_NETWORK, "network"),
-        ErrorRule(
-            re.compile(
-                r"Error: |error: |No prompt provided|No such agent: |Offline mode requires a local model provider"
-                r"|Authentication failed with provider at |Failed to get response from the AI model; "
-            ),
-            None,
-        ),
-    ),
+    errors=ERRORS,
     exits={},
     needle=b'"sessionId"',
-    hint=_HINT,
+    hint=HINT,
     usage_adds=True,
     closing=lambda obj: obj.get("type") == "result",
     blocks_on=("stderr",),
