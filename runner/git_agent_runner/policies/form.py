@@ -30,7 +30,7 @@ def read(text: str, origin: str, warn: Callable[[str], None]) -> Policy:
     """The policy in a file. Raises UserError `policy_invalid`; `warn` gets a sentence about a word that was renamed."""
     try:
         found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number or a nest that is too long for Python
         raise _wrong(origin, "", f"valid TOML: {error}") from None
     _known(found, TRIGGERS, origin, "")
     form = _Form(origin, warn)
