@@ -56,5 +56,5 @@ def _refused(note: Note, why: str) -> UserError:
     return UserError(
         f"the note of run {note.handle} cannot be followed: {why}",
         code="note_refused",
-        hints=(f"look at it: git notes --ref=agent show {note.commit[:12]}",),
+        hints=(f"look at it: git notes --ref=agent show {note.commit[:12]} | cat -v",),
     )

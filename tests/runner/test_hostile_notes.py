@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from git_agent_runner.trust import launch_args
 from support.cli import Cli, ask
 from support.engines import stores
 from support.gitrepo import GitRepo
-from support.hostile import CODEX, HANDLE, HOSTILE, RAW, UNREAD, Runs, Wide, note
+from support.hostile import CODEX, ESCAPES, HANDLE, HOSTILE, RAW, SHELL, UNREAD, Runs, Wide, note
 from support.runs import leave
 
 OURS = "aaaaaaaa"
@@ -110,6 +111,20 @@ def follows(world: World, passed: tuple[str, ...], trust: str) -> None:
     assert world.cli.pointers() == {"main": HANDLE, "mine": OURS}
 
 
+@pytest.mark.parametrize("value", [SHELL, ESCAPES, "-x", "a'b", ""])
+def test_the_printed_command_is_the_one_that_runs(world: World, value: str) -> None:
+    """What `-n` prints is pasted into a shell: it says the same there, and nothing besides."""
+    receive(world, note(launch={"args": ["--model", value]}))
+    _, line = world.tell(f"resume {HANDLE} -n x", (0,))
+    subprocess.run(("sh", "-c", line), check=True, capture_output=True)
+    world.tell(f"resume {HANDLE} x", (0,))
+    pasted, run = world.cli.calls()
+    assert pasted["argv"] == run["argv"]
+    assert f"--model={value}" in run["argv"] or value in run["argv"]
+    assert (pasted["stdin"], pasted["cwd"]) == (run["stdin"], run["cwd"])
+    assert not any(Path.cwd().parent.rglob("pwned"))
+
+
 def test_a_note_of_a_run_that_is_here(world: World) -> None:
     """The record knows better, however new the note claims to be."""
     text = note(handle=OURS, runId=f"20261127T101502Z-codex-{OURS}", updatedAt="9999-12-31T23:59:59Z")
@@ -139,7 +154,7 @@ def test_a_note_on_every_commit(world: World) -> None:
     world.tell("notes fetch theirs", (0,))
     world.cli.repo.git("pull", "-q", "theirs", "main")
     before = world.state()
-    for words in LOOKS:
+    for words in (*LOOKS, "resume --all x", "watch", "prune --merged"):
         world.tell(words)
     _, told = world.tell("resume x", (128,))
     assert "the note of run 0000012b asks for --yolo" in told
