@@ -18,13 +18,22 @@ from git_agent_runner.trust import launch_args
 from support.cli import Cli, ask
 from support.engines import stores
 from support.gitrepo import GitRepo
-from support.hostile import CODEX, ESCAPES, HANDLE, HOSTILE, RAW, SHELL, UNREAD, Runs, Wide, note
+from support.hostile import BATCHES, CODEX, ESCAPES, HANDLE, OTHERS, RAW, SHELL, UNREAD, Runs, Wide, note
 from support.runs import leave
 
 OURS = "aaaaaaaa"
 # What looks, and what would begin something: each is tried on every note, in this order.
 LOOKS = ("list", f"show {HANDLE} --json", "status", f"log {HANDLE}", "doctor", "notes status theirs")
 BEGINS = ("resume x", f"resume {HANDLE} -n --json x", f"adopt {HANDLE}")
+
+
+class State(NamedTuple):
+    """What is stored: files of ours but locks and caches, branches, all refs, and configuration."""
+
+    files: dict[str, bytes]
+    heads: list[str]
+    refs: list[str]
+    settings: set[str]
 
 
 class World(NamedTuple):
@@ -34,12 +43,13 @@ class World(NamedTuple):
     there: GitRepo
     tell: Callable[..., tuple[int, str]]
 
-    def state(self) -> tuple[dict[str, bytes], str, str]:
-        """What is stored: files of ours, refs, configuration."""
+    def state(self) -> State:
         root = Path(self.cli.layout.root)
         files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
         kept = {path: data for path, data in files.items() if "/locks/" not in path and "/cache/" not in path}
-        return kept, self.cli.repo.git("for-each-ref"), self.cli.repo.git("config", "--local", "--list")
+        refs = self.cli.repo.git("for-each-ref").split("\n")
+        heads = [ref for ref in refs if "refs/heads/" in ref]
+        return State(kept, heads, refs, set(self.cli.repo.git("config", "--local", "--list").split("\n")))
 
 
 @pytest.fixture
@@ -69,30 +79,43 @@ def receive(world: World, text: str, commit: str = "HEAD") -> None:
     world.tell("notes fetch theirs", (0,))
 
 
-@pytest.mark.parametrize(("text", "comes"), HOSTILE)
-def test_a_hostile_note(world: World, text: str, comes: str | Wide | Runs) -> None:
+@pytest.mark.parametrize("batch", BATCHES)
+def test_notes_that_are_never_followed(world: World, batch: list[tuple[str, str, str]]) -> None:
+    ours = world.cli.repo.git("rev-parse", "refs/notes/agent")
+    for name, text, said in batch:
+        receive(world, text)
+        looked_at_and_refused(world, said, f"resume {HANDLE} --trust x")
+        assert not any(Path.cwd().parent.rglob("pwned")), name
+        world.cli.repo.git("update-ref", "refs/notes/agent", ours)
+        world.there.git("update-ref", "-d", "refs/notes/agent")
+
+
+@pytest.mark.parametrize(("text", "comes"), OTHERS)
+def test_notes_that_a_person_may_follow(world: World, text: str, comes: Wide | Runs) -> None:
     receive(world, text)
+    before = world.state()
+    if isinstance(comes, Wide):
+        looked_at_and_refused(world, comes.said, f"resume {HANDLE} x")
+    else:
+        for words in LOOKS:
+            world.tell(words)
+    if comes.passed:
+        follows(world, comes.passed, " --trust" if isinstance(comes, Wide) else "")
+    assert not any(Path.cwd().parent.rglob("pwned"))
+    now = world.state()
+    assert before.files.items() <= now.files.items()
+    assert before.heads == now.heads
+    assert before.settings <= now.settings
+
+
+def looked_at_and_refused(world: World, said: str, resume: str) -> None:
     before = world.state()
     for words in LOOKS:
         world.tell(words)
-    if isinstance(comes, Runs):
-        follows(world, comes.passed, "")
-    else:
-        said = comes if isinstance(comes, str) else comes.said
-        trust = "--trust " if isinstance(comes, str) else ""
-        for words in (*BEGINS, f"resume {HANDLE} {trust}x"):
-            status, told = world.tell(words)
-            assert status == 128, told
-            assert said in told or (comes == UNREAD and "no run found" in told), told
-        assert (world.cli.calls(), world.state()) == ([], before)
-        if isinstance(comes, Wide) and comes.passed:
-            follows(world, comes.passed, " --trust")
-    assert not any(Path.cwd().parent.rglob("pwned"))
-    kept, refs, config = before
-    now = world.state()
-    assert kept.items() <= now[0].items()
-    assert set(config.split("\n")) <= set(now[2].split("\n"))
-    assert [row for row in refs.split("\n") if "/heads/" in row] == [r for r in now[1].split("\n") if "/heads/" in r]
+    for words in (*BEGINS, resume):
+        _, told = world.tell(words, (128,))
+        assert said in told or (said == UNREAD and "no run found" in told), (words, told)
+    assert (world.cli.calls(), world.state()) == ([], before)
 
 
 def follows(world: World, passed: tuple[str, ...], trust: str) -> None:

@@ -72,6 +72,7 @@ def test_an_attempt_full_of_escapes(here: Cli, tell: Tell) -> None:
     for words in LOOKS:
         tell(words)
     tell("doctor --repair")
+    assert "attempt 1  start, ^[]0;pwned^G^[[2J" in tell("log", 0)
     Path(here.layout.index_file(HANDLE)).unlink()
     tell("doctor --repair")
     for words in LOOKS:
