@@ -1,4 +1,4 @@
-"""`resume --terminal`: in a real tmux, and what is said where no window can be opened."""
+"""`resume --terminal`: in a real tmux (where there is one), and what is said where no window can be opened."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,14 +22,14 @@ class Tmux:
 
     def __init__(self, cli: Cli) -> None:
         self.cli = cli
-        program = shutil.which("tmux")
-        assert program, "these tests need tmux"
+        program = shutil.which("tmux", path=cli.environ()["PATH"])
+        assert program
         self.words = (program, "-S", str(cli.home / "tmux"), "-f", os.devnull)
         self.ask("new-session", "-d", "-x", "500", "-y", "50", "exec sleep 600")
         self.environ = {"TMUX": self.ask("display-message", "-p", "#{socket_path},#{pid},0").strip()}
 
     def ask(self, *words: str) -> str:
-        env = self.cli.environ(PATH="/usr/bin:/bin")
+        env = self.cli.environ(PATH=f"{Path(sys.executable).parent}:/usr/bin:/bin")
         return subprocess.run((*self.words, *words), env=env, check=True, capture_output=True, text=True).stdout
 
     def run(self, *words: str, **environ: str) -> Done:

@@ -20,6 +20,7 @@ from git_agent_runner.store.layout import Layout
 from support.gitrepo import GitRepo
 
 STAND_INS = Path(__file__).parent / "engines"
+TERMINALS = Path(__file__).parent / "terminals"  # last on PATH: where there is a real tmux, it is tried
 SOURCES = [str(Path(git_agent_runner.cli.__file__).parents[1]), *(path for path in sys.path if path)]
 # -P: the directory that the person is in must not be searched for modules.
 PROGRAM = (sys.executable, "-P", "-m", "git_agent_runner.cli")
@@ -51,7 +52,7 @@ class Cli(NamedTuple):
     home: Path
 
     def environ(self, **changes: str) -> dict[str, str]:
-        path = os.pathsep.join([str(STAND_INS), str(Path(sys.executable).parent), os.environ["PATH"]])
+        path = os.pathsep.join([str(STAND_INS), str(Path(sys.executable).parent), os.environ["PATH"], str(TERMINALS)])
         own = {"PATH": path, "PYTHONPATH": os.pathsep.join(SOURCES), "FAKE_LOG": str(self.home / "fake.log")}
         # As people run it: with buffers, and with compiled modules kept.
         odd = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}

@@ -11,6 +11,7 @@ import pytest
 
 from git_agent_fixtures import home
 from git_agent_fixtures.engines import NEWEST
+from support.cli import TERMINALS
 from system.support import World, alive, succeeded
 
 PATIENCE = 120  # seconds until a hang is called one
@@ -31,7 +32,10 @@ def test_a_session_goes_on_in_a_new_window(world: World) -> None:
     home.trust(world.pin, world.home, world.repo)
     world.start("MK1 add a retry")
     session = world.session()
-    tmux = (shutil.which("tmux") or "tmux", "-S", str(world.repo.parent / "tmux"), "-f", os.devnull)
+    world.home.env["PATH"] += f":{TERMINALS}"
+    program = shutil.which("tmux", path=world.home.env["PATH"])
+    assert program
+    tmux = (program, "-S", str(world.repo.parent / "tmux"), "-f", os.devnull)
 
     def ask(*words: str) -> str:
         return succeeded(world.run(*tmux, *words)).out
