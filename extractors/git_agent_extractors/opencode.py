@@ -85,7 +85,12 @@ def _error(obj: Object) -> Events:
     error = table(obj, "error")
     data = table(error, "data")
     message = text(data, "message") or text(error, "message") or text(error, "name")
-    return (failure(message, by_code(data.get("statusCode")) or classify(message)),)
+    told = failure(message, by_code(data.get("statusCode")) or classify(message))
+    # Numbers only: the header may also hold a date. Seen in 1.18.33 (rate-limit, server-error).
+    later = text(table(data, "responseHeaders"), "retry-after")
+    if re.fullmatch(r"[0-9]{1,6}", later):
+        told = told._replace(data={**told.data, "retry_after": float(later)})
+    return (told,)
 
 
 KINDS: dict[str, Handler] = {
