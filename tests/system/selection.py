@@ -11,7 +11,7 @@ from typing import NamedTuple
 from git_agent_fixtures.engines import NEWEST, PINS, Pin
 
 PARTS = 4  # of so many tests on an older version, one runs
-LONG_PARTS = 32  # of so many tests of a long matrix, one runs, whatever the version
+LONG_PARTS = 64  # of so many tests of a long matrix, one runs, whatever the version
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 

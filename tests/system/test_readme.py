@@ -17,7 +17,11 @@ PIN = pinned("claude")
 def test_the_readme_shows_what_happens(world: World) -> None:
     """Every command of the README's `console` blocks, in a new repository with one commit on main."""
     begin(world)
-    here = {str(world.repo): "/home/ann/shop", str(world.binary): "/usr/local/bin/claude"}
+    here = {
+        str(world.repo): "/home/ann/shop",
+        str(world.binary): "/usr/local/bin/claude",
+        str(world.home.root): "/home/ann",
+    }
     told, shown = replayed(world, README, here)
     assert same_words(told) == same_words(shown)
     assert len(world.requests()) == 2
