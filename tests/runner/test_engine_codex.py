@@ -14,6 +14,7 @@ from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuer
 from git_agent_runner.errors import UserError
 
 STORES = Path(__file__).parent / "stores" / "codex"
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings/codex"
 SITE = "/home/ada/site"  # where the sessions in the stores were made
 ID = "01a21f8d-bd0c-7281-a3ce-f694ef8f2188"  # 0.171.0, made at 00:28:32.399
 OLD_ID = "fc1d600a-2e81-49fe-b1dc-2d64b3cb0bd4"  # 0.36.0
@@ -282,6 +283,22 @@ def test_an_emptied_file_is_no_session(query: StoreQuery) -> None:
 def test_what_0_29_wrote_cannot_be_resumed(tmp_path: Path) -> None:
     found = ENGINE.locate(stored(tmp_path / "codex", "0.29.0", OLDEST_ID))
     assert (found.state, "older" in found.detail) == ("absent", True)
+
+
+@pytest.mark.parametrize(
+    ("version", "before"),
+    [("0.44.0", 2), ("0.65.0", 2), ("0.98.0", 4), ("0.116.0", 5), ("0.128.0", 5), ("0.171.0", 4)],
+)
+def test_a_file_without_a_turn_is_no_session(query: StoreQuery, version: str, before: int) -> None:
+    """Cut where a kill cuts it: codex would go on without the prompt. `before` lines stand before that, as recorded."""
+    recorded = (RECORDINGS / version / "start-json/session-head").read_bytes().splitlines(keepends=True)
+    only_file(query).write_bytes(b"".join(recorded[:before]))
+    found = ENGINE.locate(query)
+    assert (found.state, "no turn" in found.detail) == ("absent", True)
+    turn = b'{"type":"response_item","payload":{"type":"message","role":"user","content":[{"text":"fix it"}]}}\n'
+    with only_file(query).open("ab") as stream:
+        stream.write(recorded[before] if before < len(recorded) else turn)
+    assert ENGINE.locate(query).state == "present"
 
 
 def test_a_torn_last_line_does_not_matter(query: StoreQuery) -> None:

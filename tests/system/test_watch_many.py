@@ -73,9 +73,17 @@ def begin(world: World, place: Path, number: int) -> int:
         return there.agent("start", "-e", world.pin.engine, prompt, "--", *ALLOW[world.pin.engine]).status
     process = there.spawn("start", "-e", world.pin.engine, prompt, "--", *ALLOW[world.pin.engine])
     files = Path(there.git("rev-parse", "--path-format=absolute", "--git-common-dir")) / "agent/runs"
-    until(lambda: process.poll() is not None or known(files, f"MK{number:03}"), "its session is known")
+    mark = f"MK{number:03}"
+    until(
+        lambda: process.poll() is not None or (known(files, mark) and asked(world, mark)),
+        "it is asked, its session known",
+    )
     process.kill()
     return process.wait()
+
+
+def asked(world: World, marker: str) -> bool:
+    return any(marker in entry.markers for entry in world.requests())
 
 
 def known(files: Path, marker: str) -> bool:

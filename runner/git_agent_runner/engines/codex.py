@@ -220,7 +220,7 @@ ENGINE = Engine(
     elsewhere=lambda _version, _same_repository: True,
     locate=codex_store.locate,
     created_since=codex_store.created_since,
-    # Resumable in every version once its id was printed (17-kill-SIGKILL-resume).
+    # Resumable in every version once its prompt is on disk (17-kill-SIGKILL-resume); before that its file has no turn.
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,

@@ -16,6 +16,14 @@ from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# What stands before the first turn of a session (0.44.0 to 0.171.0).
+_PRELUDE = {
+    ("session_meta", None),
+    ("turn_context", None),
+    ("world_state", None),
+    ("event_msg", "task_started"),
+    ("event_msg", "thread_settings_applied"),
+}
 _NAME = re.compile(rf"rollout-.+?-({files.UUID.pattern})\.jsonl")
 
 
@@ -64,8 +72,35 @@ def _judged(path: str) -> Located:
     head = _head(path)
     if not head:
         return Located("absent", path, detail="its file is empty, or older than any that codex can resume")
+    if not _holds_turn(path):
+        return Located("absent", path, detail="its file holds no turn of the conversation")
     cwd = head.get("cwd")
     return Located("present", path, cwd if isinstance(cwd, str) else None)
+
+
+def _holds_turn(path: str) -> bool:
+    """Does anything follow what codex itself puts at the beginning?
+
+    The id is printed before the prompt is on disk. Of a process that is killed in between codex resumes a conversation
+    without its prompt, and says nothing (0.171.0). A turn that lies beyond the head that is read counts.
+    """
+    return os.stat(path).st_size > files.HEAD or not all(map(_is_prelude, files.records(path)))
+
+
+def _is_prelude(record: dict[str, Any]) -> bool:
+    payload = record.get("payload")
+    if not isinstance(payload, dict):
+        return False
+    kind = payload.get("type")
+    if record.get("type") == "response_item" and kind == "message":
+        return payload.get("role") == "developer" or _is_context(payload.get("content"))
+    return (record.get("type"), kind) in _PRELUDE
+
+
+def _is_context(content: Any) -> bool:
+    """Instructions and the environment go in as the person's words, in tags or below AGENTS.md's heading."""
+    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return bool(texts) and all(isinstance(text, str) and text.startswith(("<", "# AGENTS.md")) for text in texts)
 
 
 def _head(path: str) -> dict[str, Any]:
