@@ -60,6 +60,11 @@ def find_program(ctx: Context, engine: Engine) -> Probe:
     return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
 
 
+def later(before: str) -> str:
+    """Now, or `before` where the clock was set back since: what a run was last seen at never moves into the past."""
+    return max(before, timestamp())
+
+
 def timestamp(moment: datetime | None = None) -> str:
     """A moment (now) as records keep it: ISO 8601, UTC, milliseconds, a trailing Z."""
     return f"{(moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
-from git_agent_runner.context import Context, find_program, timestamp
+from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.engines import MODULES, arguments, load
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, Version, dotted
 from git_agent_runner.errors import UserError
@@ -183,7 +183,7 @@ def _begun(record: Record, launch: Launch) -> Record:
         engine_version=dotted(launch.version),
         attempts=record.attempts + 1,
         status=None,
-        updated_at=timestamp(),
+        updated_at=later(record.updated_at),
         host=os.uname().nodename,
     )
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Transcript
 from git_agent_extractors.read import read
 from git_agent_runner import refs, settings, steps
-from git_agent_runner.context import Context, timestamp
+from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
@@ -208,7 +208,7 @@ def _write_record(ctx: Context, attempt: Attempt) -> Record:
             session=attempt.session,
             parent_session=attempt.parent_session,
             attempts=attempt.number,
-            updated_at=timestamp(),
+            updated_at=later(old.updated_at),
         ),
     )
 

@@ -226,11 +226,13 @@ def unmount(place: Path) -> None:
 
 
 def test_the_clock_jumps_back_in_an_attempt(cli: Cli, tmp_path: Path) -> None:
-    cli.begin()
+    """The run does not become older than it was, and so not older than its branch."""
+    begun = cli.begin()
     before = faults.complete(store(cli))
     wrong = fault(tmp_path, "jump the clock", "output-came", 1)
     done = under(cli, wrong, "resume", "go on")
     assert (done.status, wrong.happened()) == (0, True)
+    assert cli.record().updated_at >= begun.updated_at
     goes_on(cli, before)
 
 
