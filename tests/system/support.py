@@ -129,7 +129,8 @@ class World(NamedTuple):
     def ran_in(self, place: Path) -> None:
         """Assert that the newest request tells of a TOOLCALL in that directory: the engine's own shell said so."""
         result, path = self.requests()[-1].tool_results[-1], str(place.resolve())
-        assert path in result or json.dumps(path)[1:-1] in result  # gemini's results are objects, logged as JSON
+        line = result.replace("\n", "")  # qwen 0.5.2's shell sits in a terminal that breaks lines at 80 columns
+        assert path in line or json.dumps(path)[1:-1] in line, result  # gemini's results are objects, logged as JSON
 
 
 def prepare(world: World, *words: str) -> World:
