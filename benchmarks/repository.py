@@ -21,6 +21,9 @@ from git_agent_runner.store.noteline import render
 EPOCH = 1_700_000_000  # seconds since the epoch: the first run; each next one is a minute younger
 VERSIONS = {"claude": "2.1.332 (Claude Code)", "codex": "codex-cli 0.171.0"}
 NOTED = "feature/noted"  # has no pointer: only its note names its run
+CLAUDE_TURN = '{"type":"user","message":{"role":"user","content":"write the parser"},"cwd":"%s","timestamp":"%s"}'
+CODEX_META = '{"timestamp":"%s","type":"session_meta","payload":{"id":"%s","cwd":"%s","timestamp":"%s"}}'
+CODEX_TURN = '{"timestamp":"%s","type":"event_msg","payload":{"type":"user_message","message":"write the parser"}}'
 RESUMED = {"feature/claude": "claude", "feature/codex": "codex", NOTED: "claude"}  # branch -> engine
 
 
@@ -228,11 +231,12 @@ def _fill_stores(home: Path, made: list[Record], count: int) -> None:
     for record in made[-2 * count :]:
         path = _claude_file(home, record) if record.agent_name == "claude" else _codex_file(home, record)
         path.parent.mkdir(parents=True, exist_ok=True)
-        turn = '{"type":"user","message":{"role":"user","content":"write the parser"},"cwd":"%s","timestamp":"%s"}\n'
-        meta = '{"timestamp":"%s","type":"session_meta","payload":{"id":"%s","cwd":"%s","timestamp":"%s"}}\n'
-        claude = turn % (record.cwd, record.created_at)
-        codex = meta % (record.created_at, record.session.value, record.cwd, record.created_at)
-        path.write_text(claude if record.agent_name == "claude" else codex)
+        if record.agent_name == "claude":
+            lines = [CLAUDE_TURN % (record.cwd, record.created_at)]
+        else:
+            meta = CODEX_META % (record.created_at, record.session.value, record.cwd, record.created_at)
+            lines = [meta, CODEX_TURN % record.created_at]
+        path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def _claude_file(home: Path, record: Record) -> Path:
