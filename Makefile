@@ -13,7 +13,7 @@ help:
 	@echo "make test        unit tests, and real engines against the scripted model server"
 	@echo "make lint        ruff and mypy, as the gate runs them"
 	@echo "make system      the real engines alone"
-	@echo "make system-all  every real engine version; writes docs/system-matrix.md"
+	@echo "make system-all  every real engine version; writes docs/*-matrix.md"
 	@echo "make bench       ratios measured in one run"
 	@echo "make fuzz        each profile, SECONDS each (Linux)"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"
@@ -41,7 +41,7 @@ system: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system
 
 system-all: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system --all-versions --matrix docs/system-matrix.md
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system --all-versions --matrix docs
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -1,4 +1,4 @@
-"""What passed on which engine version, as a Markdown table. Versions are what the engines printed."""
+"""What passed on which engine version, as Markdown tables. Versions are what the engines printed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,31 @@ import pytest
 
 from git_agent_fixtures.engines import PINS
 
+_SHORT = (
+    "# What ran on which engine",
+    "",
+    "Real engines against the scripted model server; written by `make system-all`. The versions are those",
+    "that each engine printed.",
+)
+_LONG = (
+    "# What was broken at which moment",
+    "",
+    "Real engines against the scripted model server; written by `make system-all`, from the tests that are marked as a",
+    "long matrix. After each fault nothing complete has changed, `git agent doctor --repair` leaves nothing that is",
+    "wrong, and the next `git agent resume` goes on with the history or says why not. A row names the step of an",
+    "attempt, which time it was reached, and what ended; an empty cell, a step that the engine's attempts lack.",
+)
+
 
 class Matrix:
-    """Gathers the reports of system tests and writes the table when the session ends."""
+    """Gathers the reports of system tests and writes the table when the session ends.
 
-    def __init__(self, file: Path) -> None:
+    `long`: of the tests of long matrices, and each case in a row of its own; otherwise of all others, a row for each.
+    """
+
+    def __init__(self, file: Path, *, long: bool = False) -> None:
         self.file = file
+        self.long = long
         self.outcomes: dict[str, dict[str, str]] = {}
         self.printed: dict[str, str] = {}
 
@@ -23,32 +42,38 @@ class Matrix:
         pin = next((str(pin) for pin in PINS if found and str(pin) in found[2]), None)
         if found is None or pin is None or (report.when != "call" and report.passed):
             return
-        test = found[1]
+        if self.long != ("long_matrix" in report.keywords):
+            return
         self.printed.update((pin, str(value)) for name, value in report.user_properties if name == "printed")
-        rows = self.outcomes.setdefault(test, {})
+        case = found[2].replace(pin, "").strip("-").replace("--", "-")
+        rows = self.outcomes.setdefault(f"{found[1]}: {case}" if self.long and case else found[1], {})
         # A test with several cases per engine has passed when all of them have.
         rows[pin] = report.outcome if rows.get(pin, "passed") == "passed" else rows[pin]
 
     def pytest_sessionfinish(self) -> None:
-        self.file.write_text(self.table())
+        if self.outcomes:
+            self.file.write_text(self.table())
 
     def table(self) -> str:
         pins = sorted({pin for rows in self.outcomes.values() for pin in rows})
         heads = [f"{pin.rsplit('-', 1)[0]} {self.printed.get(pin, '')}" for pin in pins]
         lines = [
-            "# What ran on which engine",
-            "",
-            "Real engines against the scripted model server; written by `make system-all`. The versions are those",
-            "that each engine printed.",
+            *(_LONG if self.long else _SHORT),
             "",
             _row("test", *heads),
             _row(*["---"] * (len(pins) + 1)),
             *(
                 _row(_words(test), *(self.outcomes[test].get(pin, "") for pin in pins))
-                for test in sorted(self.outcomes)
+                for test in sorted(self.outcomes, key=_natural)
             ),
         ]
+        if self.long:
+            lines.append(_row("all", *map(self._sum, pins)))
         return "\n".join(lines) + "\n"
+
+    def _sum(self, pin: str) -> str:
+        cells = [rows[pin] for rows in self.outcomes.values() if pin in rows]
+        return f"{cells.count('passed')} of {len(cells)}"
 
 
 def _row(*cells: str) -> str:
@@ -57,3 +82,8 @@ def _row(*cells: str) -> str:
 
 def _words(test: str) -> str:
     return test.removeprefix("test_").replace("_", " ")
+
+
+def _natural(test: str) -> list[tuple[int, str]]:
+    """The tenth write stands after the ninth."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", test)]

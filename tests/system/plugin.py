@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("system tests")
     group.addoption("--all-versions", action="store_true", help="every test on older engine versions too")
     group.addoption("--slice", metavar="COMMIT", help="draw the tests on older versions as that commit does")
-    group.addoption("--matrix", metavar="FILE", help="write what passed on which version as Markdown")
+    group.addoption("--matrix", metavar="FOLDER", help="write there what passed on which version as Markdown")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,8 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     every = config.getoption("--all-versions")
     config.stash[_CHOSEN] = None if every else of_change(config.rootpath, config.getoption("--slice"))
-    if file := config.getoption("--matrix"):
-        config.pluginmanager.register(Matrix(Path(file)))
+    if folder := config.getoption("--matrix"):
+        config.pluginmanager.register(Matrix(Path(folder, "system-matrix.md")))
+        config.pluginmanager.register(Matrix(Path(folder, "fault-matrix.md"), long=True))
 
 
 @pytest.hookimpl(optionalhook=True)

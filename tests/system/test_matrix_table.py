@@ -15,9 +15,12 @@ CLAUDE, CODEX = pinned("claude"), pinned("codex")
 Outcome = Literal["passed", "failed"]
 
 
-def report(test: str, outcome: Outcome, when: Literal["setup", "call"] = "call") -> pytest.TestReport:
+def report(
+    test: str, outcome: Outcome, when: Literal["setup", "call"] = "call", marker: str = "system"
+) -> pytest.TestReport:
     printed = [("printed", "1.2.3 (Engine)")]
-    return pytest.TestReport(f"a.py::{test}", ("a.py", 1, test), {}, outcome, None, when, user_properties=printed)
+    place = ("a.py", 1, test)
+    return pytest.TestReport(f"a.py::{test}", place, {marker: 1}, outcome, None, when, user_properties=printed)
 
 
 def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
@@ -36,3 +39,25 @@ def test_an_engine_that_could_not_be_set_up_is_a_failure(tmp_path: Path) -> None
     matrix = Matrix(tmp_path / "matrix.md")
     matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CODEX}]", "failed", "setup"))
     assert "| it resumes | failed |" in matrix.table()
+
+
+def test_a_long_matrix_has_a_table_of_its_own(tmp_path: Path) -> None:
+    """A row for each case, in their order, and a sum; a table without a row is not written over one that has some."""
+    long, short = Matrix(tmp_path / "long.md", long=True), Matrix(tmp_path / "short.md")
+    cases: dict[str, Outcome] = {
+        f"[10-kill-{CODEX}]": "passed",
+        f"[9-kill-{CODEX}]": "failed",
+        f"[{CLAUDE}]": "passed",
+    }
+    for test, outcome in cases.items():
+        for matrix in (long, short):
+            matrix.pytest_runtest_logreport(report(f"test_it{test}", outcome, marker="long_matrix"))
+    long.pytest_sessionfinish()
+    short.pytest_sessionfinish()
+    assert (tmp_path / "long.md").read_text().splitlines()[-4:] == [
+        "| it | passed |  |",
+        "| it: 9-kill |  | failed |",
+        "| it: 10-kill |  | passed |",
+        "| all | 1 of 1 | 1 of 2 |",
+    ]
+    assert not (tmp_path / "short.md").exists()
