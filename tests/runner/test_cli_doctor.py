@@ -152,8 +152,8 @@ def test_what_the_agent_printed_is_never_touched(cli: Cli) -> None:
         harm(cli, begun)
         cli.ok("doctor", "--repair", "--prune")
         assert printed.read_bytes() == before
-    kept = sorted(path.name for path in (*printed.parent.iterdir(), *Path(cli.layout.index_dir).iterdir()))
-    assert [name for name in kept if "corrupt" in name] == [f"{begun.handle}.yaml.corrupt-1", "attempt.yaml.corrupt-1"]
+    kept = [path.name for path in (*printed.parent.iterdir(), *Path(cli.layout.index_dir).iterdir())]
+    assert {name for name in kept if "corrupt" in name} == {f"{begun.handle}.yaml.corrupt-1", "attempt.yaml.corrupt-1"}
 
 
 def test_a_record_without_a_run_directory_may_be_forgotten(cli: Cli) -> None:
@@ -298,8 +298,9 @@ def test_a_session_that_claude_soon_deletes(cli: Cli, settings: dict[str, object
     written = time.time() - days * 86400
     os.utime(session_file(cli), (written, written))
     assert codes(cli) == (["session_expiring"] if found else [])
-    said = [line for line in cli.ok("status").lines if line.startswith("warning: claude deletes session")]
-    assert len(said) == found
+    said = cli.ok("status", "--json")
+    assert len([line for line in said.err.splitlines() if line.startswith("warning: claude deletes session")]) == found
+    assert said.err.startswith("".join(f"warning: {text}\n" for text in json.loads(said.out)["warnings"]))
 
 
 def test_a_repository_that_may_not_be_written() -> None:

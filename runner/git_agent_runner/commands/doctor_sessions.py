@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from git_agent_runner.commands.doctor_finding import SETTLED, Finding, Known
-from git_agent_runner.commands.show import read_attempts
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Engine, StoreQuery
@@ -82,7 +81,7 @@ def _left(engine: Engine, query: StoreQuery, now: float) -> float | None:
 
 
 def _completed(ctx: Context, record: Record) -> bool:
-    return any(attempt.status == "completed" for attempt in read_attempts(ctx, record)[0])
+    return any(attempt.status == "completed" for attempt in attempts.readable(ctx.layout, record.run_id)[0])
 
 
 def _lost(record: Record) -> Finding:

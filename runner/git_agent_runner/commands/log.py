@@ -14,11 +14,11 @@ from git_agent_extractors.read import events
 from git_agent_runner import context, engines
 from git_agent_runner.commands.find import Where, found_record
 from git_agent_runner.commands.pager import paged
-from git_agent_runner.commands.show import read_attempts
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.present import print_json, shown, warn
+from git_agent_runner.store import attempts
 from git_agent_runner.supervise.render import FULL, Renderer
 
 SCHEMA = 1
@@ -34,7 +34,7 @@ def command(handle: str | None, number: int | None, full: bool, as_json: bool, n
     """Tell what was said and done in the run HANDLE, or in this branch's run: all attempts, the first one first."""
     ctx = context.load()
     record = found_record(ctx, Where(handle))
-    found, problems = read_attempts(ctx, record)
+    found, problems = attempts.readable(ctx.layout, record.run_id)
     told = [attempt for attempt in found if number in (None, attempt.number)]
     if number is not None and not told:
         raise UserError(

@@ -10,6 +10,7 @@ import click
 
 from git_agent_extractors.model import SOURCES
 from git_agent_runner import context
+from git_agent_runner.commands.doctor_sessions import expiring
 from git_agent_runner.commands.find import Where, found_record, resume_line
 from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
@@ -18,7 +19,6 @@ from git_agent_runner.model import Attempt, Record
 from git_agent_runner.present import command_line, print_json, shown, warn
 from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
-from git_agent_runner.store.document import CorruptRecord
 
 SCHEMA = 1
 
@@ -33,10 +33,15 @@ def command(handle: str | None, as_json: bool) -> int:
 
 
 def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> int:
-    story, problems = read_attempts(ctx, record)
+    story, problems = attempts.readable(ctx.layout, record.run_id)
     reason = why_not(ctx, record)
+    soon = expiring(ctx, record, time.time())
+    for problem in problems:
+        warn(problem)
+    if soon:
+        warn(soon, ("a resume makes it new again",))
     if as_json:
-        print_json(_object(ctx, record, story, reason))
+        print_json(_object(ctx, record, story, reason) | {"warnings": [*problems, *([soon] if soon else [])]})
         return 0
     for name, text in _rows(ctx, record, story, reason):
         print(f"{name:<9} {shown(text)}")
@@ -45,8 +50,6 @@ def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> 
             print(f"\nattempt {attempt.number}  {shown(_ending(ctx, record, attempt))}")
             for name, text in _attempt_rows(ctx, record, attempt):
                 print(f"  {name:<9} {shown(text)}")
-    for problem in problems:
-        warn(problem)
     return 0
 
 
@@ -59,17 +62,6 @@ def why_not(ctx: Context, record: Record) -> UserError | None:
     except UserError as error:
         return error
     return None
-
-
-def read_attempts(ctx: Context, record: Record) -> tuple[list[Attempt], list[str]]:
-    """The attempts that can be read, and what is wrong with the others."""
-    found, problems = [], []
-    for number in attempts.numbers(ctx.layout, record.run_id):
-        try:
-            found.append(attempts.read(ctx.layout, record.run_id, number))
-        except CorruptRecord as problem:
-            problems.append(problem.message)
-    return found, problems
 
 
 def state_text(ctx: Context, record: Record) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from git_agent_runner import context
-from git_agent_runner.commands.doctor_sessions import expiring
 from git_agent_runner.commands.find import Where, found_record
 from git_agent_runner.commands.show import show
-from git_agent_runner.present import warn
 
 
 @click.command(short_help="Show this branch's run")
@@ -20,6 +16,4 @@ def command(as_json: bool, verbose: bool) -> int:
     """Show the current branch's run: engine, session, state, and whether it can be resumed."""
     ctx = context.load()
     record = found_record(ctx, Where(), verbose=verbose)
-    if soon := expiring(ctx, record, time.time()):
-        warn(soon, ("a resume makes it new again",))
     return show(ctx, record, as_json=as_json, attempts_too=False)

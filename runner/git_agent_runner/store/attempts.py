@@ -128,6 +128,17 @@ def numbers(layout: Layout, run_id: str) -> list[int]:
     return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
 
+def readable(layout: Layout, run_id: str) -> tuple[list[Attempt], list[str]]:
+    """The attempts that can be read, and what is wrong with the others."""
+    found, problems = [], []
+    for number in numbers(layout, run_id):
+        try:
+            found.append(read(layout, run_id, number))
+        except CorruptRecord as problem:
+            problems.append(problem.message)
+    return found, problems
+
+
 def latest(layout: Layout, run_id: str) -> Attempt | None:
     """The newest attempt that can be read: one that cannot must not hide the run's others."""
     for number in reversed(numbers(layout, run_id)):
