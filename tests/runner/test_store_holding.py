@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -154,3 +155,14 @@ def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
         assert lives(mine)
         assert not lives(mine._replace(run_id=run_id(OTHER)))
         process.kill()
+
+
+@pytest.mark.parametrize("pid", ["-1", "0", "1e999", "true", '"1"', "NaN"])
+def test_a_number_that_no_process_has_signs_nothing(layout: Layout, pid: str) -> None:
+    path = layout.session_lock("codex", SESSION)
+    with locked(path):
+        with open(path, "w") as file:
+            file.write(json.dumps(holder()._asdict()).replace(f'"pid": {os.getpid()}', f'"pid": {pid}'))
+        assert holding.signed(path) is None
+        with pytest.raises(UserError, match="another git-agent is at work"):
+            holding.refuse_held(layout, OTHER, "codex", SESSION)

@@ -159,3 +159,19 @@ def test_a_lock_that_cannot_be_opened_says_which(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         try_lock(str(tmp_path / "lock"))
     assert (caught.value.code, str(tmp_path / "lock") in caught.value.message) == ("lock_failed", True)
+
+
+@pytest.mark.parametrize("what", ["link", "link to nothing", "pipe", "directory"])
+def test_what_is_no_file_is_no_lock(path: str, tmp_path: Path, what: str) -> None:
+    """An agent may put it there: a pipe would hang whoever opens it, a signature go into what a link leads to."""
+    (tmp_path / "secret").write_text("SECRET")
+    os.makedirs(os.path.dirname(path))
+    if what.startswith("link"):
+        os.symlink(tmp_path / ("secret" if what == "link" else "new"), path)
+    else:
+        (os.mkfifo if what == "pipe" else os.mkdir)(path)
+    assert not is_locked(path)
+    with pytest.raises(UserError) as caught:
+        try_lock(path)
+    assert (caught.value.code, caught.value.hints) == ("lock_failed", (f"rm -r {path}",))
+    assert [file.name for file in sorted(tmp_path.iterdir())] == ["agent", "secret"]

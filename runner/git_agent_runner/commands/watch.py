@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import click
 
@@ -68,9 +69,10 @@ def _only_one(ctx: Context) -> locks.Lock:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="ascii", errors="replace") as file:
-        text = file.read(20)
-    return text if text.isdecimal() else ""
+    with suppress(OSError):
+        text = locks.written(path, 20).decode("ascii", "replace")
+        return text if text.isdecimal() else ""
+    return ""
 
 
 def _announce(policy: Policy) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store import attempts
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.liveness import lives
-from git_agent_runner.store.locks import Lock, is_locked, try_lock
+from git_agent_runner.store.locks import Lock, is_locked, try_lock, written
 
 _LIMIT = 16 * 1024  # bytes of a signature; a path may be 4096 long, and JSON writes some characters as six
 
@@ -45,18 +45,24 @@ def sign(lock: Lock, holder: Holder) -> None:
 def signed(path: str) -> Holder | None:
     """Who signed the lock last, which says nothing of whether it is held."""
     try:
-        with open(path, "rb") as file:
-            found = json.loads(file.read(_LIMIT))
+        found = json.loads(written(path, _LIMIT))
         return Holder(
             str(found["handle"]),
             str(found["run_id"]),
-            int(found["pid"]),
+            _pid(found["pid"]),
             float(found["process_started"]),
             str(found["worktree"]),
             str(found["since"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
+
+
+def _pid(value: Any) -> int:
+    """Raises ValueError for what no process has: to signal 0 or less would reach many."""
+    if type(value) is int and value > 0:
+        return value
+    raise ValueError(value)
 
 
 def hold_session(layout: Layout, holder: Holder, engine: str, session: str) -> Lock:

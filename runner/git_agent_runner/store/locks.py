@@ -10,11 +10,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from git_agent_runner.errors import UserError
+from git_agent_runner.present import quote
 from git_agent_runner.store import atomic
 
 _PROBE_TRIES = 5
@@ -68,10 +70,13 @@ def try_lock(path: str) -> Lock | None:
 
 
 def is_locked(path: str) -> bool:
-    """Does a process hold this lock? Shared, so that two who ask at once do not see each other."""
+    """Does a process hold this lock? Shared, so that two who ask at once do not see each other.
+
+    What is no file of ours cannot be held: it must not keep a list from showing the other runs.
+    """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        fd = _ordinary(path, os.O_RDONLY)
+    except (FileNotFoundError, _NoFile):
         return False
     except OSError as error:
         raise _failed(path, error) from error
@@ -82,6 +87,15 @@ def is_locked(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def written(path: str, limit: int) -> bytes:
+    """What a holder wrote into the lock's file, as far as `limit`. Raises OSError."""
+    fd = _ordinary(path, os.O_RDONLY)
+    try:
+        return os.read(fd, limit)
+    finally:
+        os.close(fd)
 
 
 def _wait(path: str, wait: float | None) -> Lock:
@@ -118,15 +132,34 @@ def _take(path: str, how: int) -> Lock | None:
 
 
 def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC  # close-on-exec: an engine must not inherit the lock
     try:
-        return os.open(path, flags, 0o600)
+        return _ordinary(path, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:
         atomic.make_dir(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
+        return _ordinary(path, os.O_RDWR | os.O_CREAT)
+
+
+class _NoFile(OSError):  # noqa: N818  reads as what it says
+    """A link, whose target a signature would overwrite, a pipe, which would hang us, or something else."""
+
+
+def _ordinary(path: str, flags: int) -> int:
+    """The descriptor of an ordinary file. Close-on-exec: an engine must not inherit the lock."""
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise _NoFile(error.errno, "it is no ordinary file") from None
+        raise
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise _NoFile(errno.EINVAL, "it is no ordinary file")
 
 
 def _failed(path: str, error: OSError) -> UserError:
+    if isinstance(error, _NoFile):
+        return UserError(f"cannot lock '{path}': {error.strerror}", code="lock_failed", hints=(f"rm -r {quote(path)}",))
     hints = {
         errno.ENOLCK: "this file system has no locks; git-agent needs them in the git directory",
         errno.EOPNOTSUPP: "this file system has no locks; git-agent needs them in the git directory",
