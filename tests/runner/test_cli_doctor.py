@@ -213,6 +213,26 @@ def test_a_lock_of_a_linked_work_tree(cli: Cli, tmp_path: Path) -> None:
     assert "worktrees/linked/index.lock" in problem["problem"]
 
 
+@pytest.mark.parametrize("place", ["refs/outside", "worktrees/outside", "reftable"])
+def test_a_lock_behind_a_link_is_anothers(cli: Cli, tmp_path: Path, place: str) -> None:
+    found = stale(tmp_path / "project/poetry.lock")
+    git = cli.repo.path / ".git"
+    (git / place).parent.mkdir(exist_ok=True)
+    (git / place).symlink_to(found.parent)
+    for name in ("one", "two"):
+        (git / "refs" / name).symlink_to("..")  # followed, these would never end
+    assert codes(cli, "--prune") == []
+    assert found.exists()
+
+
+def test_a_run_with_a_name_that_is_no_date(cli: Cli) -> None:
+    run = Path(cli.layout.runs_dir, "20269999T999999Z-codex-0012e345")
+    (run / "attempts/0001").mkdir(parents=True)
+    (run / "attempts/0001/stdout").touch()
+    assert codes(cli, "--repair") == []
+    assert (run / "attempts/0001/stdout").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -13,7 +13,7 @@ from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines.files import names
+from git_agent_runner.engines.files import moment, names
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import hold
@@ -145,7 +145,7 @@ def _as_noted(bare: Record, note: Note) -> Record:
 
 def _bare(ctx: Context, run_id: str) -> Record:
     """What a run's id says: `<UTC time>-<engine>-<handle>`."""
-    began = timestamp(datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
+    began = timestamp(datetime.fromtimestamp(moment(run_id[:16]) or 0.0, UTC))
     return Record(
         handle=handle_of(run_id),
         run_id=run_id,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.engines.files import moment
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store import notes
@@ -50,8 +51,9 @@ def look(ctx: Context, now: float) -> Known:
 
 
 def run_ids(ctx: Context) -> list[str]:
+    """A name that is no date is nobody's run, and no note could tell of it."""
     try:
-        return sorted(name for name in os.listdir(ctx.layout.runs_dir) if is_run_id(name))
+        return sorted(name for name in os.listdir(ctx.layout.runs_dir) if is_run_id(name) and moment(name[:16]))
     except (FileNotFoundError, NotADirectoryError):
         return []
 

@@ -13,8 +13,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.present import quote
 
 OLD = 600.0  # seconds; git holds none of these for as long as that
-# Under the common git directory. No branch ends in `.lock`, so what does below refs/ is one.
-_PLACES = ("*.lock", "reftable/*.lock", "worktrees/*/*.lock", "refs/**/*.lock")
+_PLACES = ("*.lock", "reftable/*.lock", "worktrees/*/*.lock")  # under the common git directory
 
 
 def stale(known: Known) -> Iterator[Finding]:
@@ -34,10 +33,21 @@ def stale(known: Known) -> Iterator[Finding]:
 
 
 def _locks(common: str) -> Iterator[tuple[str, os.stat_result]]:
+    for name in _names(common):
+        with suppress(OSError):  # released since we looked
+            yield f"{common}/{name}", os.lstat(f"{common}/{name}")
+
+
+def _names(common: str) -> Iterator[str]:
+    """No branch ends in `.lock`, so what does below refs/ is one. What is behind a link is another's to remove."""
     for place in _PLACES:
-        for name in sorted(iglob(place, root_dir=common, recursive=True, include_hidden=True)):
-            with suppress(OSError):  # released since we looked
-                yield f"{common}/{name}", os.lstat(f"{common}/{name}")
+        for name in sorted(iglob(place, root_dir=common, include_hidden=True)):
+            if os.path.realpath(os.path.dirname(f"{common}/{name}")) == os.path.dirname(
+                f"{os.path.realpath(common)}/{name}"
+            ):
+                yield name
+    for folder, _, names in os.walk(f"{common}/refs"):
+        yield from (f"{os.path.relpath(folder, common)}/{name}" for name in sorted(names) if name.endswith(".lock"))
 
 
 def _open_files() -> set[str]:
