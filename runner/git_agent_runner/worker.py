@@ -20,12 +20,15 @@ from git_agent_runner.commands.policy import Wish, attempt, closed, go, told
 from git_agent_runner.commands.turns import end_live
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
 from git_agent_runner.model import Record
 from git_agent_runner.plan import plan_start
 from git_agent_runner.present import print_json, say
 from git_agent_runner.store import attempts
+from git_agent_runner.supervise.spawn import SpawnFailed, run
+from git_agent_runner.supervise.watch import Limits
 
 
 class Task(NamedTuple):
@@ -113,20 +116,32 @@ def perform(task: Task) -> int:
     return go(ctx, wish, "strict" if task.strict else "lenient", record)
 
 
-def run_command(ctx: Context, record: Record, words: tuple[str, ...]) -> int:
-    """Run a gate's or an escalation's command where the run works; its exit status, 127 when it cannot be started."""
+def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: float | None = None) -> int:
+    """Run a gate's or an escalation's command where the run works; its exit status, 127 when it cannot be started.
+
+    It ends with all that it began when a signal ends us, which is then obeyed, or after `patience` seconds: 124.
+    """
     env = scrubbed(ctx.environ)
     env["GIT_AGENT_RUN"] = record.handle
     env["GIT_AGENT_BRANCH"] = record.branch or ""
     env["GIT_AGENT_STATUS"] = record.status or "dead"
     cwd = record.cwd if os.path.isdir(record.cwd) else ctx.repo.top
     try:
-        return subprocess.run(
-            words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
-        ).returncode
-    except OSError as error:
-        say(f"cannot run '{words[0]}': {error.strerror}")
+        outcome = run(Invocation(words, None, cwd), env, _pass_on, _pass_on, Limits(patience))
+    except SpawnFailed as error:
+        say(error.message)
         return 127
+    if outcome.received:
+        os.kill(os.getpid(), outcome.received)
+    if outcome.timed_out:
+        return 124
+    return 1 if outcome.exit_status is None else outcome.exit_status
+
+
+def _pass_on(data: memoryview) -> None:
+    with suppress(OSError):
+        sys.stderr.buffer.write(data)
+        sys.stderr.buffer.flush()
 
 
 def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from git_agent_runner.policies import taken
-from support.cli import Cli, Done
+from support.cli import Cli, Done, wait_for
 
 TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
 LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
@@ -177,6 +177,80 @@ def test_a_gate(cli: Cli, command: list[str], attempts: int, status: int) -> Non
     done = cli.run("watch")
     assert (done.status, cli.record().attempts) == (status, attempts)
     assert ("the gate said no" in done.out) == (status == 1)
+
+
+def test_a_gate_that_hangs_ends_with_the_watch(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    mark = cli.home / "pids"
+    command = ["sh", "-c", f'sleep 600 & echo $$ $! >"{mark}"; wait']
+    policies(cli, f'on_dead = {{ action = "gate", run = {json.dumps(command)} }}')
+    watch = cli.start("watch")
+    pids = [int(pid) for pid in wait_for(mark).split()]
+    watch.send_signal(signal.SIGTERM)
+    watch.communicate(timeout=PATIENCE)
+    assert watch.returncode == 128 + signal.SIGTERM
+    until(lambda: not any(psutil.pid_exists(pid) for pid in pids), "all of the gate is gone")
+
+
+def test_a_signal_while_a_person_is_told_ends_the_watch(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    mark = cli.home / "pid"
+    command = ["sh", "-c", f'echo $$ >"{mark}"; exec sleep 600']
+    policies(cli, f'on_dead = {{ action = "escalate", run = {json.dumps(command)} }}')
+    watch = cli.start("watch")
+    pid = int(wait_for(mark))
+    watch.send_signal(signal.SIGTERM)
+    watch.communicate(timeout=PATIENCE)
+    assert (watch.returncode, psutil.pid_exists(pid)) == (128 + signal.SIGTERM, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param('rm "$RECORD"', id="its record is removed"),
+        pytest.param('rm -r "$RECORD" "$RUN"', id="the run is removed"),
+        pytest.param('echo "[" >"$RECORD"', id="its record is damaged"),
+        pytest.param('rm -r "$RUN"; exit 1', id="the run is removed, and the gate says no"),
+    ],
+)
+def test_what_happens_to_one_run_does_not_end_the_watch(cli: Cli, tmp_path: Path, command: str) -> None:
+    odd, other = cli.begin(FAKE_CMD=CRASH), tmp_path / "other"
+    cli.repo.worktree(other, "other")
+    cli.begin(cwd=other, FAKE_CMD=CRASH)
+    script = f'[ "$GIT_AGENT_RUN" != {odd.handle} ] || {{ {command}; }}'
+    policies(cli, f'on_dead = {{ action = "gate", run = {json.dumps(["sh", "-c", script])} }}')
+    done = cli.run("watch", "--jobs", "1", RECORD=cli.layout.index_file(odd.handle), RUN=cli.layout.run(odd.run_id))
+    assert done.status in (0, 1)
+    assert "other: attempt 2: completed" in done.err
+
+
+def test_a_run_whose_engine_is_gone_does_not_end_the_watch(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH, FAKE_OUT=LIMITED)
+    for path in (cli.layout.index_file(begun.handle), f"{cli.layout.attempt(begun.run_id, 1)}/attempt.yaml"):
+        text = Path(path).read_text()
+        Path(path).write_text(text.replace('agentName: "codex"', 'agentName: "gone"'))
+    policies(cli, 'on_error = "resume"\non_dead = "resume"')
+    done = cli.run("watch")
+    assert done.status == 1
+    assert "unknown engine 'gone'" in done.err
+
+
+def test_a_clock_that_is_set_back_makes_no_wait_longer(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    path = Path(cli.layout.attempt(begun.run_id, 1), "attempt.yaml")
+    path.write_text(path.read_text().replace(f'endedAt: "{cli.attempt().ended_at}"', 'endedAt: "2126-01-01T00:00:00Z"'))
+    policies(cli, 'on_dead = { action = "resume", cooldown = "500ms" }')
+    cli.ok("watch")
+    assert cli.attempt(2).status == "completed"
+
+
+def test_a_time_that_is_none_is_long_ago(cli: Cli) -> None:
+    begun = cli.begin(FAKE_CMD=CRASH)
+    path = Path(cli.layout.attempt(begun.run_id, 1), "attempt.yaml")
+    path.write_text(path.read_text().replace(f'endedAt: "{cli.attempt().ended_at}"', 'endedAt: "soon"'))
+    policies(cli, 'on_dead = { action = "resume", cooldown = "1h" }')
+    cli.ok("watch")
+    assert cli.attempt(2).status == "completed"
 
 
 def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:

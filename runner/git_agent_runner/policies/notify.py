@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -12,6 +11,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.present import say, shown
 from git_agent_runner.worker import run_command
 
+PATIENCE = 60.0  # seconds; whoever tells a person must not keep the other runs waiting
 # Values are arguments of the script, never part of it.
 _APPLESCRIPT = (
     "on run argv",
@@ -35,6 +35,6 @@ def notify(ctx: Context, handle: str, reason: str, command: tuple[str, ...]) -> 
     text = shown(f"{record.branch or '(detached)'}: {reason}")
     words = desktop(ctx.environ, sys.platform, f"git agent: run {handle} needs you", text)
     if words and shutil.which(words[0], path=ctx.environ.get("PATH", os.defpath)):
-        subprocess.run(words, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
-    if command and (status := run_command(ctx, record, command)):
+        run_command(ctx, record, words, PATIENCE)
+    if command and (status := run_command(ctx, record, command, PATIENCE)):
         say(f"'{command[0]}' was to tell of run {handle}, and ended with {status}")

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.read import events
 from git_agent_runner.context import Context
 from git_agent_runner.engines import profile
+from git_agent_runner.engines.files import moment
 from git_agent_runner.model import Attempt, State
 from git_agent_runner.policies.form import ERRORS
 from git_agent_runner.policies.model import Trouble
@@ -102,7 +102,7 @@ def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
 
 def _files(ctx: Context, attempt: Attempt) -> dict[Source, Path]:
     folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    return {source: folder / source for source in SOURCES if (folder / source).exists()}
+    return {source: folder / source for source in SOURCES if (folder / source).is_file()}
 
 
 def _last_output(ctx: Context, attempt: Attempt) -> float:
@@ -111,5 +111,6 @@ def _last_output(ctx: Context, attempt: Attempt) -> float:
     return max([_seconds(attempt.started_at), *times])
 
 
-def _seconds(moment: str) -> float:
-    return datetime.fromisoformat(moment).timestamp()
+def _seconds(time: str) -> float:
+    """Long ago, where an agent has written what is no time into its attempt."""
+    return moment(time) or 0.0

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from git_agent_runner import settings
 from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
 from git_agent_runner.policies import taken, trouble
 from git_agent_runner.policies.decide import Decision, decide
 from git_agent_runner.policies.model import Policy, Trigger
@@ -58,6 +59,7 @@ class Watch:
         self._inbox = inbox
         self._busy: dict[str, _Busy] = {}
         self._said: dict[str, str] = {}
+        self._first: dict[tuple[str, float], float] = {}
         self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
         self.told: dict[str, Told] = {}
 
@@ -80,13 +82,24 @@ class Watch:
         pointed = pointer.read(self._ctx.repo, settings.read(self._ctx.repo))
         for row in self._rows():
             if row.handle not in self._busy:
-                left = self._attend(row, pointed, act=act) or left
+                left = self._guarded(row, pointed, act=act) or left
         return left or bool(self._busy)
 
     def _rows(self) -> list[Row]:
         """The runs that may need something: those that did not need anything before are only looked at once changed."""
         rows = cache.listing(self._ctx.layout, time.time()).rows
         return [row for row in rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at]
+
+    def _guarded(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
+        """As `_attend`; what is wrong with one run, removed or damaged meanwhile, does not end the watch of others."""
+        try:
+            return self._attend(row, pointed, act=act)
+        except UserError as error:
+            self._say(row, error.message)
+            if error.code == "write_failed":
+                return True  # nothing was done; the disk may have room again
+            self._count(row, 0, "escalated", error.message)
+            return self._may_change(row, at_work=False)
 
     def _attend(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
         """Look at one run and do what is due. May it still change?"""
@@ -108,14 +121,19 @@ class Watch:
         if decision is None:
             self._say(row, f"{seen.trouble.status or seen.trouble.trigger}: no policy")
             return self._may_change(row, at_work)
-        if decision.due > now:
-            self._say(row, f"{decision.reason}: {decision.how} in {decision.due - now:.0f} s")
+        if (wait := self._wait(row, seen.trouble.since, decision.due, now)) > 0:
+            self._say(row, f"{decision.reason}: {decision.how} in {wait:.0f} s")
             return True
         times = done.times if done.trigger == seen.trouble.trigger else 0
         if act and len(self._busy) < self._jobs:
             kept = Kept(seen.attempt, seen.trouble.trigger, times, decision.reason)
             self._do(row, decision, kept, alive=seen.trouble.alive)
         return True
+
+    def _wait(self, row: Row, since: float, due: float, now: float) -> float:
+        """Seconds that are left, and never more than from when we saw it first: the clock may have been set back."""
+        first = self._first.setdefault((row.handle, since), time.monotonic())
+        return min(due - now, first + (due - since) - time.monotonic())
 
     def _may_change(self, row: Row, at_work: bool) -> bool:
         """Of a run that needs nothing now."""
@@ -155,7 +173,10 @@ class Watch:
                 continue
             del self._busy[handle]
             with busy.lock:
-                self._learn(busy, busy.worker.answer())
+                try:
+                    self._learn(busy, busy.worker.answer())
+                except UserError as error:  # the run was removed meanwhile, or its record damaged
+                    self._say(busy.row, error.message)
 
     def _learn(self, busy: _Busy, answer: dict[str, Any]) -> None:
         """What the attempt came to is read from its files in the next round; here is what kept it from being one."""
