@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 
 from git_agent_hooks import state
 from git_agent_hooks.fired import Fired
 from git_agent_runner.context import Context
+from git_agent_runner.engines.files import moment
 from git_agent_runner.model import Record
 from git_agent_runner.present import shown
 from git_agent_runner.resolve import at_hand
@@ -25,7 +25,7 @@ def hint(ctx: Context, fired: Fired) -> str | None:
 
 
 def _line(run: Record, now: float) -> str:
-    seconds = now - datetime.fromisoformat(run.updated_at).timestamp()
+    seconds = now - (moment(run.updated_at) or now)
     ago = next((f"{int(seconds // unit)} {word} ago" for unit, word in _UNITS if seconds >= unit), "just now")
     what = f"run {run.handle} ({run.agent_name}, {ago}) waits on {shown(run.branch or '')}"
     return f'{what}: git agent resume "<message>"'

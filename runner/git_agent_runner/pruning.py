@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.context import Context
+from git_agent_runner.engines.files import moment
 from git_agent_runner.errors import UserError
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, gitconfig, linepick, pointer
@@ -132,12 +133,7 @@ def _meant(row: Row, criteria: Criteria, branches: Branches, now: float) -> bool
 
 def _age(row: Row, now: float) -> float:
     """Seconds since the run last changed; 0 for a time that a person has edited."""
-    from datetime import datetime
-
-    try:
-        return now - datetime.fromisoformat(row.updated_at).timestamp()
-    except ValueError:
-        return 0.0
+    return now - (moment(row.updated_at) or now)
 
 
 def _until_it_fits(runs: list[Run], over: int) -> Iterator[Run]:

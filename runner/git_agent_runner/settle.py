@@ -14,6 +14,7 @@ from git_agent_extractors.read import read
 from git_agent_runner import refs, settings, steps
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.engines import load, profile
+from git_agent_runner.engines.files import moment
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
@@ -122,7 +123,7 @@ def close_dead(ctx: Context, record: Record) -> Record:
         attempt = attempts.latest(ctx.layout, record.run_id)
         if attempt is None or attempt.ended_at is not None:
             return record
-        started = datetime.fromisoformat(attempt.started_at).timestamp()
+        started = moment(attempt.started_at) or 0.0
         killed = Outcome(exit_status=None, started=started, ended=time.time(), interrupted=True)
         settled = settle(ctx, _asked_then(record, attempt), record, attempt, killed)
         return settled.record
@@ -150,7 +151,7 @@ def _asked_then(record: Record, attempt: Attempt) -> Asked:
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
     """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
     folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).exists()}
+    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).is_file()}
     return read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
 
 

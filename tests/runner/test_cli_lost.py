@@ -220,6 +220,7 @@ def test_a_copy_that_is_damaged_is_told_and_not_used(cli: Cli, engine: str, harm
         pytest.param({"path": "a//{}"}, id="empty step"),
         pytest.param({"path": "config.toml"}, id="another file of the engine"),
         pytest.param({"sha256": "../../../../../../etc/passwd"}, id="content elsewhere"),
+        pytest.param({"size": float("inf")}, id="an endless size"),
     ],
 )
 def test_a_manifest_that_was_tampered_with_puts_nothing_back(cli: Cli, change: dict[str, object]) -> None:
@@ -227,7 +228,7 @@ def test_a_manifest_that_was_tampered_with_puts_nothing_back(cli: Cli, change: d
     path = folder(cli, begun) / MANIFEST
     manifest = json.loads(path.read_text())
     for key, value in change.items():
-        target = manifest["files"][0] if key in ("path", "sha256") else manifest
+        target = manifest["files"][0] if key in ("path", "sha256", "size") else manifest
         target[key] = value.format(begun.session.value) if isinstance(value, str) else value
     path.write_text(json.dumps(manifest))
     forget(cli, "codex")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,53 @@ def test_a_link_in_the_run_directory(here: Cli, tell: Tell, tmp_path: Path, plac
     assert ("is a symbolic link; nothing is written there" in text) == refused
     tell(f"prune {begun.handle}", 0)
     assert beneath(outside) == before
+
+
+@pytest.mark.parametrize("name", ["stdout", "pty-output", "attempt.yaml"])
+@pytest.mark.parametrize("what", ["a pipe", "a directory", "a device", "a loop"])
+def test_no_file_in_the_place_of_one(here: Cli, tell: Tell, name: str, what: str) -> None:
+    begun = here.begin(FAKE_CMD="kill -9 $PPID")
+    path = Path(here.layout.attempt(begun.run_id, 1), name)
+    path.unlink(missing_ok=True)
+    if what.startswith("a d") or what == "a loop":
+        path.mkdir() if what == "a directory" else path.symlink_to("/dev/zero" if what == "a device" else name)
+    else:
+        os.mkfifo(path)
+    here.repo.git("config", "agent.onDead", "resume")
+    for words in (*LOOKS, "doctor --repair", "watch --once", "resume x"):
+        tell(words)
+
+
+@pytest.mark.parametrize("place", ["run", "session", "waiting", "record"])
+def test_a_link_or_a_pipe_in_the_place_of_a_lock(here: Cli, tell: Tell, tmp_path: Path, place: str) -> None:
+    begun = here.begin()
+    locks = {
+        "run": here.layout.run_lock(HANDLE),
+        "session": here.layout.session_lock("codex", CODEX),
+        "waiting": here.layout.waiting_lock(HANDLE),
+        "record": here.layout.record_lock(HANDLE),
+    }
+    path = Path(locks[place].replace(HANDLE, begun.handle))
+    (tmp_path / "secret").write_text("SECRET")
+    for put in (lambda: path.symlink_to(tmp_path / "secret"), lambda: os.mkfifo(path)):
+        path.unlink(missing_ok=True)
+        put()
+        for words in (*LOOKS, "resume --all", "doctor --repair", "prune --older-than 1h"):
+            tell(words)
+        assert ("it is no ordinary file" in tell("resume x")) == (place != "waiting")
+    assert (tmp_path / "secret").read_text() == "SECRET"
+
+
+@pytest.mark.parametrize("moment", ["soon", "", "0001-01-01T00:00:00", "9999-12-31T23:59:59.999-23:59"])
+def test_a_time_that_is_none(here: Cli, tell: Tell, moment: str) -> None:
+    begun = here.begin(FAKE_CMD="kill -9 $PPID")
+    here.repo.git("config", "agent.onDead", "resume")
+    attempt_file = f"{here.layout.attempt(begun.run_id, 1)}/attempt.yaml"
+    for path in (Path(here.layout.index_file(begun.handle)), Path(attempt_file)):
+        text = path.read_text()
+        path.write_text(re.sub(r"^(\w+(?:At|Started)): \"[^\"]*\"$", rf'\1: "{moment}"', text, flags=re.MULTILINE))
+    for words in (*LOOKS, "resume --all -n", "prune --older-than 1h -n", "doctor --repair", "watch --once"):
+        tell(words)
 
 
 def beneath(folder: Path) -> dict[str, bytes | None]:

@@ -80,7 +80,7 @@ def _came_to(attempt: Attempt) -> str:
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
     folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).exists()}
+    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).is_file()}
     return events(engines.profile(attempt.agent_name, ctx.environ), files)
 
 

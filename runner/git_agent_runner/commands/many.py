@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from git_agent_runner import settings
 from git_agent_runner.commands import pool
 from git_agent_runner.context import Context
+from git_agent_runner.engines.files import moment
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache, pointer
 from git_agent_runner.store.cache import Row
@@ -105,11 +105,8 @@ def _order(row: Row) -> tuple[bool, tuple[float, str]]:
 
 def _age(row: Row) -> tuple[float, str]:
     """Newest first; a start time that cannot be read is taken from the run's id, which begins with it."""
-    try:
-        started = datetime.fromisoformat(row.created_at)
-    except ValueError:
-        started = datetime.strptime(row.run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    return (-started.timestamp(), row.run_id)
+    started = moment(row.created_at) or moment(row.run_id[:16]) or 0.0
+    return (-started, row.run_id)
 
 
 def _task(wanted: Wanted, row: Row, *, live: bool) -> Task:

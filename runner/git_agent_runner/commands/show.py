@@ -79,7 +79,7 @@ def state_text(ctx: Context, record: Record) -> str:
 def _silence(ctx: Context, record: Record) -> float:
     """Seconds since the running attempt's files last changed."""
     folder = ctx.layout.attempt(record.run_id, record.attempts)
-    changed = [os.stat(path).st_mtime for path in (f"{folder}/{name}" for name in SOURCES) if os.path.exists(path)]
+    changed = [os.stat(path).st_mtime for path in (f"{folder}/{name}" for name in SOURCES) if os.path.isfile(path)]
     return time.time() - max(changed, default=time.time())
 
 

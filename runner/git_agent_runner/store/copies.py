@@ -74,7 +74,7 @@ def read_in(fd: int, session: str) -> Copy | None:
     try:
         with beneath.opened_in(fd, MANIFEST) as file:
             return _parsed(json.loads(os.read(file, _LONGEST)), session)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
 
 
@@ -98,7 +98,7 @@ def add(fd: int, source: int) -> beneath.Written:
 
 
 def _parsed(found: Any, session: str) -> Copy | None:
-    """Raises ValueError, KeyError, TypeError or AttributeError for what is no manifest of ours."""
+    """Raises ValueError, KeyError, TypeError, AttributeError or ArithmeticError for what is no manifest of ours."""
     if found.pop("schema") != SCHEMA or found["session"] != session:
         return None
     copy = Copy(**{**found, "files": tuple(_file(**file) for file in _list(found["files"]))})
