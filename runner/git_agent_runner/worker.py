@@ -27,6 +27,7 @@ from git_agent_runner.model import Record
 from git_agent_runner.plan import plan_start
 from git_agent_runner.present import print_json, say
 from git_agent_runner.store import attempts
+from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.supervise.spawn import SpawnFailed, run
 from git_agent_runner.supervise.watch import Limits
 
@@ -111,8 +112,16 @@ def perform(task: Task) -> int:
         return 0
     if task.then == "fresh":
         return _fresh(ctx, record, task)
-    message = task.message or ctx.settings.continue_message
-    wish = Wish(message=message, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
+    anew = None
+    with suppress(CorruptRecord):  # only a session that is gone needs it
+        anew = _prompt(ctx, record, task)
+    wish = Wish(
+        message=task.message or ctx.settings.continue_message,
+        anew=anew,
+        as_json=True,
+        kill=task.then == "nudge",
+        timeout=task.timeout,
+    )
     return go(ctx, wish, "strict" if task.strict else "lenient", record)
 
 
@@ -151,13 +160,20 @@ def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:
 
 
 def _fresh(ctx: Context, record: Record, task: Task) -> int:
-    """A new session in the same run: with the task's message, or with the prompt that the run began with."""
+    """A new session in the same run."""
     record = closed(ctx, record)
-    own = attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
-    prompt = f"{own}\n\n{task.message}" if task.append and task.message else task.message or own
-    wish = Wish(message=prompt, as_json=True)
+    prompt = _prompt(ctx, record, task)
+    wish = Wish(message=prompt, as_json=True, timeout=task.timeout)
     plan = plan_start(ctx, load(record.agent_name), (), prompt, existing=record)
     return told(ctx, plan, attempt(ctx, plan, wish), wish, "lenient")
+
+
+def _prompt(ctx: Context, record: Record, task: Task) -> str:
+    """What a new session begins with: the task's message, the prompt that the run began with, or both."""
+    if task.message and not task.append:
+        return task.message
+    own = attempts.read(ctx.layout, record.run_id, 1).message or ctx.settings.continue_message
+    return f"{own}\n\n{task.message}" if task.message else own
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -114,6 +115,23 @@ def test_without_any_session_a_new_one_begins_with_the_runs_own_prompt(cli: Cli)
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(handle, "completed", "fresh")]
     assert [call["stdin"] for call in cli.calls()] == ["begin", "begin"]
+
+
+def test_a_session_that_is_gone_begins_anew_with_the_runs_own_prompt(cli: Cli) -> None:
+    handle = cli.begin(FAKE_CMD=CRASH).handle
+    shutil.rmtree(cli.home / ".codex/sessions")
+    cli.forget_copies()
+    done = cli.ok("resume", "--all")
+    assert f"{handle}  main    codex   completed, in a new session, attempt 2" in done.out
+    assert f"git-agent: {handle} main (codex): completed, in a new session" in done.lines
+    assert [call["stdin"] for call in cli.calls()] == ["begin", "begin"]
+
+
+@pytest.mark.parametrize("session", ["none", "new"])
+def test_the_time_of_each_run_is_limited(cli: Cli, session: str) -> None:
+    cli.begin(FAKE_ID=session, FAKE_EXIT="3", FAKE_CMD=CRASH)
+    done = cli.run("resume", "--all", "--timeout", "1", "--json", FAKE_CMD="exec sleep 60")
+    assert (done.status, done.json["resumed"][0]["status"]) == (1, "timed_out")
 
 
 def test_strict_fails_that_run_only(cli: Cli, tmp_path: Path) -> None:

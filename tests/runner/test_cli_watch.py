@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -102,6 +103,25 @@ def test_the_decision_matrix(cli: Cli, action: str, environ: dict[str, str], kin
     policies(cli, f"on_dead = {action}\non_error = {action}")
     cli.ok("watch")
     assert (cli.attempt(2).kind, messages(cli)[1], cli.attempt(2).status) == (kind, sent, "completed")
+
+
+@pytest.mark.parametrize(
+    ("action", "sent"),
+    [
+        pytest.param('"resume"', "begin", id="no message"),
+        pytest.param('{ action = "resume", message = "m", append = true }', "begin\n\nm", id="appended"),
+        pytest.param('{ action = "resume", message = "m" }', "m", id="replaced"),
+    ],
+)
+def test_a_session_that_is_gone_is_as_none(cli: Cli, action: str, sent: str) -> None:
+    """A new conversation has nothing to continue from, so it begins as the run did; and it is said to be new."""
+    begun = cli.begin(FAKE_CMD=CRASH)
+    shutil.rmtree(cli.home / ".codex/sessions")
+    cli.forget_copies()
+    policies(cli, f"on_dead = {action}")
+    done = cli.ok("watch")
+    assert (cli.attempt(2).kind, messages(cli)[1], cli.attempt(2).status) == ("fresh", sent, "completed")
+    assert ours(done)[-1] == f"{begun.handle} main: attempt 2: completed, in a new session"
 
 
 def test_a_rate_limit_waits(cli: Cli) -> None:

@@ -28,11 +28,15 @@ STRICT = "Session resumption failed"
 
 
 class Wish(NamedTuple):
-    """What the person asked for, of either command. `given` are the words after `--`."""
+    """What the person asked for, of either command. `given` are the words after `--`.
+
+    `anew` is the prompt of a session that takes the place of one that is gone, where the message is none to begin with.
+    """
 
     engine: str | None = None
     given: tuple[str, ...] = ()
     message: str | None = None
+    anew: str | None = None
     interactive: bool = False
     timeout: float | None = None
     raw: bool = False
@@ -237,7 +241,7 @@ def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserErro
         ctx,
         load(record.agent_name),
         wish.given,
-        wish.message,
+        wish.anew or wish.message,
         interactive=wish.interactive,
         existing=record,
         cwd=wish.cwd,

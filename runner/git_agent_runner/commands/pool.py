@@ -85,13 +85,17 @@ def _took(found: Results, job: Job, worker: Worker) -> str:
     answer = worker.answer()
     if "status" in answer:
         found.ran.append({**job.facts, **{name: answer[name] for name in ("handle", *_TOLD)}})
-        return str(answer["status"])
+        return came_to(answer)
     error = answer.get("error") or {}
     found.failed.append(Failed(job, str(error.get("message") or f"git-agent ended with {worker.process.returncode}")))
     return "not begun"
 
 
 def outcome(one: dict[str, Any]) -> str:
+    return f"{came_to(one)}, attempt {one['attempt']}"
+
+
+def came_to(one: dict[str, Any]) -> str:
     """For people. A fresh session in an old run, or one that began anew in silence, is not the same as one gone on."""
-    how = {"fresh": ", in a new session"}.get(one["kind"], ", NOT resumed" if one["resumed"] == "as_new" else "")
-    return f"{one['status']}{how}, attempt {one['attempt']}"
+    anew = ", NOT resumed" if one.get("resumed") == "as_new" else ""
+    return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else anew}"
