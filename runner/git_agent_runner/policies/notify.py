@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Mapping
 
 from git_agent_runner.context import Context
 from git_agent_runner.present import say, shown
+from git_agent_runner.probe import find_on_path
 from git_agent_runner.worker import run_command
 
-PATIENCE = 60.0  # seconds; whoever tells a person must not keep the other runs waiting
+PATIENCE = 30.0  # seconds for each way of telling; the other runs wait meanwhile
+
 # Values are arguments of the script, never part of it.
 _APPLESCRIPT = (
     "on run argv",
@@ -34,7 +34,7 @@ def notify(ctx: Context, handle: str, reason: str, command: tuple[str, ...]) -> 
     record = ctx.runs.read(handle)
     text = shown(f"{record.branch or '(detached)'}: {reason}")
     words = desktop(ctx.environ, sys.platform, f"git agent: run {handle} needs you", text)
-    if words and shutil.which(words[0], path=ctx.environ.get("PATH", os.defpath)):
-        run_command(ctx, record, words, PATIENCE)
+    if words and (program := find_on_path(words[0], ctx.environ, ctx.repo.top)):
+        run_command(ctx, record, (program, *words[1:]), PATIENCE)
     if command and (status := run_command(ctx, record, command, PATIENCE)):
         say(f"'{command[0]}' was to tell of run {handle}, and ended with {status}")
