@@ -62,7 +62,7 @@ def test_every_unfinished_run_goes_on_in_its_own_work_tree(cli: Cli, tmp_path: P
 
 
 def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None:
-    limited = {"FAKE_OUT": LIMITED, "FAKE_EXIT": "1"}
+    limited = {"FAKE_OUT": LIMITED, "FAKE_ID": "01a21f23-f035-7581-abad-6c71257a4c0d", "FAKE_EXIT": "1"}
     first = cli.begin("codex", cwd=branch(cli, tmp_path, "a"), FAKE_CMD=CRASH, FAKE_ID="new").handle
     time.sleep(0.01)
     second = cli.begin("codex", cwd=branch(cli, tmp_path, "b"), **limited).handle
@@ -71,6 +71,16 @@ def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None
     done = cli.ok("resume", "--all", "--jobs", "1", "--json")
     assert [handle for handle, _, _ in resumed(done)] == [third, first, second]
     assert {call["stdin"] for call in cli.calls()[3:]} == {ON}
+
+
+def test_a_start_that_a_person_has_mangled_is_taken_from_the_runs_name(cli: Cli, tmp_path: Path) -> None:
+    runs = [cli.begin(cwd=branch(cli, tmp_path, name), FAKE_CMD=CRASH, FAKE_ID="new") for name in ("a", "b")]
+    for run, start in zip(runs, ("0001-01-01T00:00:00", "soon"), strict=True):
+        path = Path(cli.layout.index_file(run.handle))
+        day = run.run_id.replace("2026", "2029" if run is runs[0] else "2028", 1)
+        path.write_text(path.read_text().replace(run.created_at, start).replace(run.run_id, day))
+    done = cli.ok("resume", "--all", "-n", "--json")
+    assert [one["handle"] for one in done.json["resumed"]] == [run.handle for run in runs]
 
 
 def test_a_live_run_is_left_alone_unless_it_is_to_be_ended(cli: Cli, tmp_path: Path) -> None:

@@ -273,6 +273,16 @@ def test_a_time_that_is_none_is_long_ago(cli: Cli) -> None:
     assert cli.attempt(2).status == "completed"
 
 
+def test_a_gate_is_asked_once(cli: Cli) -> None:
+    """What it is asked by is not how a person is told."""
+    cli.begin(FAKE_CMD=CRASH)
+    asked = cli.home / "asked"
+    gate = json.dumps(["sh", "-c", f'echo + >>"{asked}"; exit 1'])
+    policies(cli, f'on_dead = {{ action = "gate", run = {gate} }}')
+    assert cli.run("watch").status == 1
+    assert asked.read_text() == "+\n"
+
+
 def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:
     begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
     until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
@@ -387,6 +397,25 @@ def test_what_cannot_go_on_needs_a_person(cli: Cli) -> None:
     assert found
     assert (done.status, found.end, cli.record().attempts) == (1, "escalated", 1)
     assert "/nowhere/codex" in found.reason
+
+
+def test_one_that_cannot_be_looked_at_keeps_no_other_from_going_on(cli: Cli, tmp_path: Path) -> None:
+    """The profile of its engine was taken away; the record of a third cannot be read."""
+    names = ("fine", "strange", "damaged")
+    for name in names:
+        cli.repo.git("worktree", "add", "-q", "-b", name, str(tmp_path / name))
+    fine, strange, damaged = (cli.begin(cwd=tmp_path / name, FAKE_CMD=CRASH, FAKE_ID="new") for name in names)
+    attempt = Path(cli.layout.attempt(strange.run_id, 1), "attempt.yaml")
+    text = attempt.read_text().replace('agentName: "codex"', 'agentName: "mine"')
+    attempt.write_text(text.replace('status: "interrupted"', 'status: "failed"'))
+    Path(cli.layout.index_file(damaged.handle)).write_text("]")
+    policies(cli, 'on_dead = "resume"\non_error = "resume"')
+    done = cli.run("watch")
+    assert (done.status, cli.attempt(2, fine.handle).status) == (1, "completed")
+    assert cli.record(strange.handle).attempts == 1
+    assert f"{strange.handle} strange: unknown engine 'mine'" in ours(done)
+    warnings = [line for line in done.lines if line.startswith("warning: cannot read ")]
+    assert (len(warnings), damaged.handle in warnings[0]) == (1, True)
 
 
 def test_a_watch_that_was_killed_goes_on(cli: Cli) -> None:

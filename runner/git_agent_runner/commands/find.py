@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
-from git_agent_runner.present import hint, say, shown
+from git_agent_runner.present import hint, say, shown, warn
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.search import Search
 
@@ -68,22 +69,38 @@ def found_record(ctx: Context, where: Where, *, verbose: bool = False) -> Record
 def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
     """For `start --resume`: this branch's run, or an older one of it when that has no session, or not that engine."""
     found = find(ctx, Where())
-    if isinstance(found, UserError) or _fits(found.session.value, found.agent_name, engine):
+    if isinstance(found, UserError):
+        return _beside_damaged(ctx, found, engine) if found.code == "corrupt_record" else found
+    if _fits(found.session.value, found.agent_name, engine):
         return found
-    if older := _older(ctx, found.branch, engine):
-        return ctx.runs.read(older)._replace(branch=found.branch)
+    if older := _older(ctx, found.branch, engine, say):
+        return older
     if engine in (None, found.agent_name):
         return found
     return UserError(f"no run of {engine} found for branch '{found.branch}'", code="no_run")
 
 
-def _older(ctx: Context, branch: str | None, engine: str | None) -> str | None:
-    """The handle of the newest run of this branch that has a session, by the rules of every search by branch."""
+def _beside_damaged(ctx: Context, error: UserError, engine: str | None) -> Record | UserError:
+    """An older run of this branch, where the record of its own cannot be read; the error where there is none."""
+    older = _older(ctx, ctx.repo.branch, engine, lambda _: None)  # it was named by the search before
+    if older is None:
+        return error
+    warn(f"{error.message}; taking the older run {older.handle}", error.hints)
+    return older
+
+
+def _older(ctx: Context, branch: str | None, engine: str | None, tell: Callable[[str], None]) -> Record | None:
+    """The run of this branch that has a session and began last, by the rules of every search by branch."""
+    from git_agent_runner.store.cache import by_start  # a rare need
+
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     search.branch = branch
-    rows = [row for row in search.rows if branch is not None and row.branch == branch]
+    rows = sorted((row for row in search.rows if branch is not None and row.branch == branch), key=by_start)
+    for line in search.says:
+        tell(line)
     fit = (row for row in rows if _fits(row.session_value, row.agent_name, engine))
-    return next((row.handle for row in fit if search.counts(row.handle, row.updated_at)), None)
+    found = next((row.handle for row in fit if search.counts(row.handle, row.updated_at)), None)
+    return ctx.runs.read(found)._replace(branch=branch) if found else None
 
 
 def _fits(session: str | None, agent_name: str, engine: str | None) -> bool:

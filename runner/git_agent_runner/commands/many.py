@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from git_agent_runner import settings
 from git_agent_runner.commands import pool
 from git_agent_runner.context import Context
-from git_agent_runner.engines.files import moment
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache, pointer
 from git_agent_runner.store.cache import Row
@@ -77,7 +76,9 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
     taken: dict[str, str] = {}  # the branch, or the directory of a run without one -> who goes on there
     passed: set[str] = set()
     sessions: dict[tuple[str, str], str] = {}
-    for row in sorted(rows, key=lambda row: (row.branch is None or pointed.get(row.branch) != row.handle, _age(row))):
+    for row in sorted(
+        rows, key=lambda row: (row.branch is None or pointed.get(row.branch) != row.handle, cache.by_start(row))
+    ):
         place = f"branch '{row.branch}'" if row.branch else f"'{row.cwd}'"
         live = attempts.state(ctx.layout, row.handle, row.run_id) in ("running", "waiting")
         if live and not wanted.kill:
@@ -100,13 +101,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
 
 def _order(row: Row) -> tuple[bool, tuple[float, str]]:
     """Those that had no end go first, then the newest."""
-    return (row.status not in _UNFINISHED, _age(row))
-
-
-def _age(row: Row) -> tuple[float, str]:
-    """Newest first; a start time that cannot be read is taken from the run's id, which begins with it."""
-    started = moment(row.created_at) or moment(row.run_id[:16]) or 0.0
-    return (-started, row.run_id)
+    return (row.status not in _UNFINISHED, cache.by_start(row))
 
 
 def _task(wanted: Wanted, row: Row, *, live: bool) -> Task:

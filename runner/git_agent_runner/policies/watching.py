@@ -19,7 +19,7 @@ from git_agent_runner.policies.decide import Decision, decide
 from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
-from git_agent_runner.present import say
+from git_agent_runner.present import say, warn
 from git_agent_runner.store import cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
@@ -59,8 +59,8 @@ class Watch:
         self._jobs = jobs
         self._inbox = inbox
         self._busy: dict[str, _Busy] = {}
-        self._said: dict[str, str] = {}
-        self._first: dict[tuple[str, float], float] = {}
+        self._said: dict[str, str] = {}  # handle, or the path of a record that cannot be read -> what was said last
+        self._first: dict[tuple[str, float], float] = {}  # handle and when its trouble began -> when it was seen first
         self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
         self.told: dict[str, Told] = {}
 
@@ -88,8 +88,14 @@ class Watch:
 
     def _rows(self) -> list[Row]:
         """The runs that may need something: those that did not need anything before are only looked at once changed."""
-        rows = cache.listing(self._ctx.layout, time.time()).rows
-        return [row for row in rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at]
+        listing = cache.listing(self._ctx.layout, time.time())
+        for problem in listing.problems:
+            if problem.path not in self._said:
+                self._said[problem.path] = problem.message
+                warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
+        return [
+            row for row in listing.rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at
+        ]
 
     def _guarded(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
         """As `_attend`; what is wrong with one run, removed or damaged meanwhile, does not end the watch of others."""
@@ -193,7 +199,8 @@ class Watch:
             return
         kept = taken.read(self._ctx.layout, row.run_id) or Kept(busy.number, busy.trigger, 1)
         self._say(row, reason)
-        self._close(row, busy.decision._replace(how="escalate", reason=reason), kept)
+        action = busy.decision.action._replace(run=())  # a gate's command asks, it tells nobody
+        self._close(row, busy.decision._replace(how="escalate", reason=reason, action=action), kept)
 
     def _pause(self) -> int | None:
         """Wait for the next round, or for the end of a worker. A signal to end, if one came."""

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -57,6 +58,14 @@ class Listing(NamedTuple):
 
     rows: list[Row]
     problems: list[CorruptRecord]
+
+
+def by_start(row: Row) -> tuple[float, str]:
+    """A key that sorts rows by their start, newest first; one that cannot be read is taken from the run's id."""
+    for text in (row.created_at, row.run_id[:16]):
+        with suppress(ValueError, OverflowError):
+            return (-datetime.fromisoformat(text).timestamp(), row.run_id)
+    return (0.0, row.run_id)
 
 
 def listing(layout: Layout, now: float, newest: int | None = None) -> Listing:
