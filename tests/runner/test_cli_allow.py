@@ -10,6 +10,8 @@ import pytest
 from support.cli import Cli
 
 CRASH = "kill -9 $PPID"
+LIMITED = str(Path(__file__).parents[1] / "extractors/transcripts/codex/0.171.0/14a-ratelimit/stdout")
+LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
 
 
 def policies(cli: Cli, text: str) -> None:
@@ -32,6 +34,47 @@ def test_git_config_has_policies_too(cli: Cli, key: str, value: str, attempts: i
     cli.repo.git("config", key, value)
     cli.run("watch")
     assert cli.record().attempts == attempts
+
+
+def test_each_value_of_on_error_is_a_rule(cli: Cli) -> None:
+    """Those of the last file that has any; the person's own count no more then."""
+    global_config = cli.home / "gitconfig"
+    global_config.write_text('[agent]\n\tonError = "{ match = \\"rate_limited\\", action = \\"fail\\" }"\n')
+    for rule in (
+        '{ match = "auth_failed", action = "fail" }',
+        '{ match = "rate_limited", action = "recover", message = "by config", append = true }',
+    ):
+        cli.repo.git("config", "--add", "agent.onError", rule)
+    cli.begin(FAKE_OUT=LIMITED, FAKE_ID=LIMITED_ID, FAKE_EXIT="1")
+    done = cli.ok("watch", GIT_CONFIG_GLOBAL=str(global_config))
+    assert [call["stdin"] for call in cli.calls()] == ["begin", "by config"]
+    where = f"agent.onError in '{cli.repo.path}/.git/config'"
+    assert f"git-agent: policy: {where}" in done.lines
+    assert f"warning: {where}: on_error[0]: `recover` is now called `resume`" in done.lines
+
+
+def test_a_setting_of_the_command_line_counts_first(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    cli.repo.git("config", "agent.onDead", "resume")
+    given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "agent.onDead", "GIT_CONFIG_VALUE_0": "nudge"}
+    assert cli.run("watch", **given).lines[0] == (
+        "fatal: agent.onDead on the command line: on_dead.action: expected one of done, fail, resume, escalate, gate,"
+        " not 'nudge' (a dead agent cannot be nudged: resume it)"
+    )
+
+
+def test_a_tracked_file_that_another_branch_lacks_says_nothing_there(cli: Cli) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    (cli.repo.path / "team.toml").write_text('on_dead = "resume"')
+    policies(cli, 'on_dead = "done"')
+    cli.ok("allow", "team.toml")
+    (cli.repo.path / "team.toml").unlink()
+    cli.ok("watch")
+    assert cli.record().attempts == 1
+    (cli.repo.path / "team.toml").write_text('on_dead = "resume"')
+    cli.run("resume", "x", FAKE_CMD=CRASH)
+    cli.ok("watch")
+    assert cli.record().attempts == 3
 
 
 def test_a_policy_of_the_repository_wins_over_the_persons(cli: Cli) -> None:

@@ -59,6 +59,7 @@ def test_every_unfinished_run_goes_on_in_its_own_work_tree(cli: Cli, tmp_path: P
     later = {(call["stdin"], Path(call["cwd"]).name) for call in cli.calls()[3:]}
     assert later == {("address the review", "dead"), ("address the review", "failed")}
     assert cli.record(fine).attempts == 1
+    assert not any(line.startswith("git-agent: message: ") for line in done.lines)
 
 
 def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None
     done = cli.ok("resume", "--all", "--jobs", "1", "--json")
     assert [handle for handle, _, _ in resumed(done)] == [third, first, second]
     assert {call["stdin"] for call in cli.calls()[3:]} == {ON}
+    assert done.lines[0] == f'git-agent: message: "{ON}"'
 
 
 def test_a_start_that_a_person_has_mangled_is_taken_from_the_runs_name(cli: Cli, tmp_path: Path) -> None:

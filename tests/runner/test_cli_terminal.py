@@ -141,3 +141,16 @@ def test_a_terminal_that_is_closed(person: Person) -> None:
     process.send_signal(signal.SIGHUP)
     assert person.wait(process) == 129
     assert person.cli.record().status == "interrupted"
+
+
+def test_many_runs_are_a_bar_and_a_line_for_each(person: Person) -> None:
+    """How far they have come is seen on a terminal, and each that has ended is left on the screen."""
+    handle = person.cli.begin(FAKE_CMD="kill -9 $PPID").handle
+    gate = person.cli.home / "gate"
+    done = person.start("resume", "--all", "go on", FAKE_CMD=f'until [ -e "{gate}" ]; do sleep 0.1; done')
+    person.look(until="0/1")
+    person.look(until=f"{handle} main (codex)")
+    gate.touch()
+    assert person.wait(done) == 0
+    assert f"{handle} main (codex): completed" in person.seen
+    assert f"{handle}  main    codex   completed, attempt 2" in person.seen

@@ -55,7 +55,10 @@ def test_a_dead_run_goes_on(cli: Cli) -> None:
     attempt = cli.attempt(2)
     assert (attempt.kind, attempt.status, attempt.resumed) == ("resume", "completed", "yes")
     assert messages(cli) == ["begin", "Continue from where you left off."]
-    assert ours(done)[1:] == [f"{begun.handle} main: dead: resume", f"{begun.handle} main: attempt 2: completed"]
+    assert ours(done)[1:] == [
+        f'{begun.handle} main: dead: resume with "Continue from where you left off."',
+        f"{begun.handle} main: attempt 2: completed",
+    ]
     assert cli.ok("watch").out == ""
     assert len(cli.calls()) == 2
 
@@ -318,6 +321,19 @@ def test_a_silent_engine_is_nudged(cli: Cli) -> None:
     assert (first.status, first.survivors) == ("stalled", ())
     assert (second.kind, second.status, second.resumed) == ("resume", "completed", "yes")
     assert messages(cli) == ["begin", "are you there?"]
+
+
+def test_a_silent_engine_that_met_an_error_is_nudged_by_the_errors_rule(cli: Cli) -> None:
+    cli.repo.git("config", "agent.stallAfter", "1")
+    cli.repo.git("config", "agent.continueMessage", "now?")
+    error = json.dumps({"type": "error", "message": "exceeded retry limit, last status: 429 Too Many Requests"})
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD=f"echo '{error}' >/proc/$PPID/fd/1; exec sleep 60")
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    policies(cli, 'on_error = { match = "rate_limited", action = "resume" }\non_idle = "fail"')
+    done = cli.ok("watch")
+    begun.communicate()
+    assert f'{cli.record().handle} main: rate_limited: nudge with "now?"' in ours(done)
+    assert (cli.attempt(2).kind, cli.attempt(2).status, messages(cli)) == ("resume", "completed", ["begin", "now?"])
 
 
 @pytest.mark.parametrize(

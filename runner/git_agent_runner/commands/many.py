@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from git_agent_runner import settings
 from git_agent_runner.commands import pool
 from git_agent_runner.context import Context
-from git_agent_runner.present import print_json, table, warn
+from git_agent_runner.present import print_json, say, shown, table, warn
 from git_agent_runner.store import attempts, cache, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.worker import Task, start
@@ -54,6 +54,8 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     found = list(_choose(ctx, wanted, listing.rows))
     chosen = sorted((one for one in found if isinstance(one, Chosen)), key=lambda one: _order(one.row))
     skipped = [one for one in found if isinstance(one, Skipped)]
+    if wanted.message is None and any(one.task.then != "fresh" for one in chosen):
+        say(f'message: "{shown(ctx.settings.continue_message)}"')
     if wanted.dry_run:
         _tell(wanted, [_facts(one.row) for one in chosen], skipped)
         return 0

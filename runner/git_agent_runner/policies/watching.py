@@ -19,7 +19,7 @@ from git_agent_runner.policies.decide import Decision, decide
 from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
-from git_agent_runner.present import say, warn
+from git_agent_runner.present import say, shown, warn
 from git_agent_runner.store import cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
@@ -152,7 +152,9 @@ class Watch:
         lock = locks.try_lock(self._ctx.layout.lock(f"policy-{row.handle}"))
         if lock is None:  # a worker of a watch that was killed is still at it
             return
-        self._say(row, f"{decision.reason}: {decision.how}")
+        said = self._ctx.settings.continue_message
+        sent = f' with "{said}"' if decision.how in ("resume", "nudge") and decision.message is None else ""
+        self._say(row, shown(f"{decision.reason}: {decision.how}{sent}"))
         closes = decision.how in _ENDS
         if closes and not (alive and decision.how != "escalate"):
             with lock:
