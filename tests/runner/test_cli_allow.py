@@ -56,8 +56,8 @@ def test_each_value_of_on_error_is_a_rule(cli: Cli) -> None:
 def test_a_setting_of_the_command_line_counts_first(cli: Cli) -> None:
     cli.begin(FAKE_CMD=CRASH)
     cli.repo.git("config", "agent.onDead", "resume")
-    given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "agent.onDead", "GIT_CONFIG_VALUE_0": "nudge"}
-    assert cli.run("watch", **given).lines[0] == (
+    done = cli.run("watch", GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="agent.onDead", GIT_CONFIG_VALUE_0="nudge")
+    assert done.lines[0] == (
         "fatal: agent.onDead on the command line: on_dead.action: expected one of done, fail, resume, escalate, gate,"
         " not 'nudge' (a dead agent cannot be nudged: resume it)"
     )
