@@ -48,6 +48,31 @@ def test_branches_come_from_a_file_too(cli: Cli, tmp_path: Path) -> None:
     assert started(done) == {"one": "completed", "two": "completed"}
 
 
+def test_branches_come_from_standard_input_too(cli: Cli) -> None:
+    made(cli, "one", "two")
+    done = cli.run(
+        "start", "-e", "codex", "--branches-from", "-", "--json", "x", stdin=b"one\ntwo\n", cwd=None, FAKE_ID="new"
+    )
+    assert started(done) == {"one": "completed", "two": "completed"}
+    assert {call["stdin"] for call in cli.calls()} == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("file", "prompt", "said"),
+    [
+        pytest.param("missing", "x", "cannot read the branches in 'missing': No such file or directory", id="no file"),
+        pytest.param("bytes", "x", "cannot read the branches in 'bytes': it is not UTF-8", id="no text"),
+        pytest.param("blank", "x", "no branch is named", id="blank"),
+        pytest.param("-", "-", "the prompt and the branches cannot both come from standard input", id="both"),
+    ],
+)
+def test_branches_that_cannot_be_read(cli: Cli, file: str, prompt: str, said: str) -> None:
+    (cli.repo.path / "bytes").write_bytes(b"\xff\n")
+    (cli.repo.path / "blank").write_text("\n \n")
+    done = cli.run("start", "-e", "codex", "--branches-from", file, prompt, stdin=b"one\n")
+    assert (done.status, done.lines[0]) == (129, f"fatal: {said}")
+
+
 def test_flags_reach_every_engine(cli: Cli) -> None:
     made(cli, "one")
     cli.ok("start", "-e", "codex", "--branch", "one", "--timeout", "50", "x", "--", "--model", "gpt-5")
@@ -101,6 +126,14 @@ def test_a_directory_of_somebody_else_is_not_taken(cli: Cli) -> None:
     done = cli.run("start", "-e", "codex", "--branch", "one", "--json", "x")
     assert done.json["error"]["code"] == "worktree_taken"
     assert list(place.iterdir()) == []
+
+
+def test_no_work_tree_is_made_before_all_can_be(cli: Cli) -> None:
+    made(cli, "one", "a/b", "a-b")
+    done = cli.run("start", "-e", "codex", "--branch", "one", "--branch", "a/b", "--branch", "a-b", "--json", "x")
+    assert done.json["error"]["code"] == "worktree_taken"
+    assert "that of branch 'a/b' will be there" in done.json["error"]["message"]
+    assert not Path(f"{cli.repo.path}.worktrees").exists()
 
 
 USAGE = {

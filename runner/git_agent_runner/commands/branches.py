@@ -14,6 +14,7 @@ from git_agent_runner.refs import commit_of, worktrees
 from git_agent_runner.worker import begin
 
 SCHEMA = 1
+LARGEST = 1 << 20  # characters of a file with names
 SUFFIX = ".worktrees"  # beside the repository, so that no tool of it sees the others' files
 
 
@@ -28,9 +29,17 @@ class Wanted(NamedTuple):
     as_json: bool = False
 
 
-def read_names(text: str) -> tuple[str, ...]:
-    """Branch names, one a line; blank lines and those that begin with # are nothing."""
-    lines = (line.strip() for line in text.splitlines())
+def read_names(file: str) -> tuple[str, ...]:
+    """The branches that a file names, one a line; blank lines and those that begin with # are nothing.
+
+    `-` is standard input. Raises UsageError.
+    """
+    try:
+        with open(0 if file == "-" else file, encoding="utf-8", closefd=file != "-") as stream:
+            lines = [line.strip() for line in stream.read(LARGEST).split("\n")]
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"cannot read the branches in '{shown(file)}': {reason}") from None
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
@@ -41,7 +50,7 @@ def start_all(ctx: Context, wanted: Wanted) -> int:
         raise UsageError("no branch is named", hints=("git agent start --branch one --branch two …",))
     for name in names:
         _check(ctx, name)
-    places = {name: _place(ctx, name) for name in names}
+    places = _places(ctx, names)
     done = pool.run([_job(ctx, wanted, name, place) for name, place in places.items()], wanted.jobs)
     _tell(wanted, done)
     return done.exit_status()
@@ -58,23 +67,36 @@ def _check(ctx: Context, name: str) -> None:
         raise UserError(f"there is no branch '{shown(name)}'", code="branch_unknown", hints=(hint,))
 
 
-def _place(ctx: Context, name: str) -> str:
-    """The work tree where the branch is checked out; made beside the repository where there is none."""
+def _places(ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
+    """The work tree of each branch: where it is checked out, else one that is made beside the repository.
+
+    None is made before all can be. Raises UserError `worktree_taken`.
+    """
     trees = worktrees(ctx.repo)
-    for tree in trees:
-        if tree.branch == name and os.path.isdir(tree.path):
-            return tree.path
-    main = trees[0].path if trees else ctx.repo.top
-    path = os.path.join(main + SUFFIX, name.replace("/", "-"))
-    if os.path.lexists(path):
-        raise UserError(
-            f"the work tree of branch '{shown(name)}' would be '{path}', and something else is there",
-            code="worktree_taken",
-            hints=(f"make one elsewhere: git worktree add DIR {quote(name)}",),
-        )
-    in_repo(ctx.repo, "worktree", "add", "--quiet", "--", path, name)
-    say(f"branch '{shown(name)}' is checked out in '{path}'")
-    return path
+    there = {tree.branch: tree.path for tree in trees if tree.branch and os.path.isdir(tree.path)}
+    beside = (trees[0].path if trees else ctx.repo.top) + SUFFIX
+    new: dict[str, str] = {}
+    for name in names:
+        if name not in there:
+            path = os.path.join(beside, name.replace("/", "-"))
+            _refuse_taken(name, path, new)
+            new[path] = name
+    for path, name in new.items():
+        in_repo(ctx.repo, "worktree", "add", "--quiet", "--", path, name)
+        say(f"branch '{shown(name)}' is checked out in '{path}'")
+    made = {name: path for path, name in new.items()}
+    return {name: made.get(name) or there[name] for name in names}
+
+
+def _refuse_taken(name: str, path: str, new: dict[str, str]) -> None:
+    if not (other := new.get(path)) and not os.path.lexists(path):
+        return
+    what = f"that of branch '{shown(other)}' will be" if other else "something else is"
+    raise UserError(
+        f"the work tree of branch '{shown(name)}' would be '{path}', and {what} there",
+        code="worktree_taken",
+        hints=(f"make one elsewhere: git worktree add DIR {quote(name)}",),
+    )
 
 
 def _job(ctx: Context, wanted: Wanted, name: str, place: str) -> pool.Job:

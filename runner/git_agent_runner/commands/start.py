@@ -60,6 +60,8 @@ def command(  # noqa: PLR0917  click passes options by name
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
         )
     prompt = parse.only_word(words, "start")
+    if prompt == file == "-":
+        raise UsageError("the prompt and the branches cannot both come from standard input", hints=("use a file",))
     message = parse.read_message(prompt, prompt_text, prompt_file, ("--prompt", "--prompt-file"))
     if message is None and not interactive:
         raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
@@ -111,7 +113,6 @@ def _on_branches(
 ) -> int:
     from git_agent_runner.commands import branches, pool  # a rare need
 
-    text = "" if file is None else parse.read_message(None, None, file, ("--branch", "--branches-from")) or ""
-    named = (*names, *branches.read_names(text))
+    named = (*names, *(branches.read_names(file) if file is not None else ()))
     given = parse.engine_args()
     return branches.start_all(ctx, branches.Wanted(named, message, words, given, jobs or pool.JOBS, as_json))
