@@ -472,6 +472,20 @@ def test_a_signal_ends_what_it_started(cli: Cli, number: signal.Signals) -> None
     assert cli.attempt(2).survivors == ()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_a_watch_ended_with_itself_the_next_takes_up(cli: Cli, number: signal.Signals) -> None:
+    cli.begin(FAKE_CMD=CRASH)
+    policies(cli, 'on_dead = "resume"')
+    watch = cli.start("watch", FAKE_CMD="exec sleep 60")
+    until(lambda: cli.record().attempts == 2 and cli.attempt(2).pid, "its worker has started an engine")
+    watch.send_signal(number)
+    watch.communicate(timeout=PATIENCE)
+    done = cli.ok("watch")
+    assert [cli.attempt(2).status, cli.attempt(3).status] == ["interrupted", "completed"]
+    assert f'{cli.record().handle} main: dead: resume with "Continue from where you left off."' in ours(done)
+    assert cli.ok("watch").out == ""
+
+
 def test_once_waits_for_nothing_that_is_not_due(cli: Cli) -> None:
     cli.begin(FAKE_CMD=CRASH)
     policies(cli, 'on_dead = { action = "resume", cooldown = "1h" }')

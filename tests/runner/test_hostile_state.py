@@ -139,7 +139,7 @@ def test_a_link_or_a_pipe_in_the_place_of_a_lock(here: Cli, tell: Tell, tmp_path
     }
     path = Path(locks[place].replace(HANDLE, begun.handle))
     (tmp_path / "secret").write_text("SECRET")
-    for put in (lambda: path.symlink_to(tmp_path / "secret"), lambda: os.mkfifo(path)):
+    for put in (partial(path.symlink_to, tmp_path / "secret"), partial(os.mkfifo, path)):
         path.unlink(missing_ok=True)
         put()
         for words in (*LOOKS, "resume --all", "doctor --repair", "prune --older-than 1h"):

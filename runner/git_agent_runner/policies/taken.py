@@ -22,7 +22,8 @@ class Kept(NamedTuple):
     """`attempt` is the one that was in trouble, `times` how often in a row something was done for `trigger`; None while
     nothing was the matter with a run that a watch has seen at work.
 
-    `end` says that nothing more is done until another attempt was made, and `reason` why.
+    `end` says that nothing more is done until another attempt was made, and `reason` why. `stopped` is the attempt that
+    a watch ended because it was told to end itself: the run is no less in trouble for that.
     """
 
     attempt: int
@@ -30,6 +31,7 @@ class Kept(NamedTuple):
     times: int
     reason: str = ""
     end: End | None = None
+    stopped: int | None = None
 
 
 _SHAPE = Shape(
@@ -40,6 +42,7 @@ _SHAPE = Shape(
         Field("times", "times", COUNT, required=True),
         Field("reason", "reason", TEXT),
         Field("end", "end", optional(one_of(get_args(End))), required=True),
+        Field("stopped", "stopped", optional(COUNT)),
     ),
 )
 

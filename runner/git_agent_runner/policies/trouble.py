@@ -39,14 +39,18 @@ class Look(NamedTuple):
     trouble: Trouble | None
 
 
-def look(ctx: Context, row: Row, now: float) -> Look:
-    """Raises UserError where the engine's profile is not to be had."""
+def look(ctx: Context, row: Row, now: float, stopped: int | None = None) -> Look:
+    """`stopped` is the attempt that a watch ended with itself: it is as dead as one whose git-agent was killed.
+
+    Raises UserError where the engine's profile is not to be had.
+    """
     state = attempts.state(ctx.layout, row.handle, row.run_id)
     attempt = attempts.latest(ctx.layout, row.run_id)
     if attempt is None:
         return Look(state, 0, None)
     found = attempt.session.value or row.session_value
-    trouble = _trouble(ctx, attempt, state, now)
+    ours = state == "finished" and attempt.number == stopped and attempt.status == "interrupted"
+    trouble = _trouble(ctx, attempt, "dead" if ours else state, now)
     return Look(state, attempt.number, trouble and trouble._replace(has_session=found is not None))
 
 

@@ -20,7 +20,7 @@ from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
 from git_agent_runner.present import say, shown, warn
-from git_agent_runner.store import cache, locks, pointer
+from git_agent_runner.store import attempts, cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
 from git_agent_runner.worker import Task, Worker, start
@@ -111,8 +111,8 @@ class Watch:
     def _attend(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
         """Look at one run and do what is due. May it still change?"""
         now = time.time()
-        seen = trouble.look(self._ctx, row, now)
         kept = taken.read(self._ctx.layout, row.run_id)
+        seen = trouble.look(self._ctx, row, now, kept and kept.stopped)
         at_work = seen.state in ("running", "waiting")
         if not (at_work or seen.state == "dead" or kept or pointed.get(row.branch or "") == row.handle):
             return self._may_change(row, at_work)  # it ended before anybody watched, and its branch has another
@@ -219,7 +219,15 @@ class Watch:
             busy.worker.process.send_signal(number)
         for busy in self._busy.values():
             busy.worker.process.wait()
-            busy.lock.release()
+            with busy.lock:
+                self._stopped(busy.row)
+
+    def _stopped(self, row: Row) -> None:
+        """What was begun and not finished does not count as tried: the next watch takes it up."""
+        kept, attempt = taken.read(self._ctx.layout, row.run_id), attempts.latest(self._ctx.layout, row.run_id)
+        if kept and attempt:
+            again = kept._replace(times=max(0, kept.times - 1), stopped=attempt.number)
+            taken.write(self._ctx.layout, row.run_id, again)
 
     def _say(self, row: Row, text: str) -> None:
         if self._said.get(row.handle) != text.partition(" in ")[0]:
