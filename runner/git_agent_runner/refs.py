@@ -75,6 +75,8 @@ def worktrees(repo: Repository) -> list[Worktree]:
         # Git takes the git directory of a submodule, or a separate one, for the path of its main work tree.
         own = number == 0 and repo.git_dir == repo.common_dir
         path = repo.top if own else facts["worktree"]
+        if "bare" not in facts and path == repo.common_dir:
+            path = run(("rev-parse", "--show-toplevel"), cwd=path, check=False).out.rstrip("\n")
         if "bare" in facts or not os.path.isdir(path):
             continue
         found.append(Worktree(path, short_name(facts.get("branch", "")) or _busy_in(repo, path)))

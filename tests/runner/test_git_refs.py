@@ -61,7 +61,10 @@ def test_worktree_of_a_submodule_is_where_it_is(repo: GitRepo, tmp_path: Path) -
     inner.commit("i")
     repo.git("submodule", "--quiet", "add", str(inner.path), "sub")
     sub = GitRepo(repo.path / "sub")
-    assert refs.worktrees(sub.facts()) == [refs.Worktree(str(sub.path), "main")]
+    own = refs.Worktree(str(sub.path), "main")
+    assert refs.worktrees(sub.facts()) == [own]
+    linked = sub.worktree(tmp_path / "linked", "side")
+    assert refs.worktrees(linked.facts()) == [own, refs.Worktree(str(linked.path), "side")]
 
 
 def stop_in_rebase(repo: GitRepo, *words: str) -> None:
