@@ -97,20 +97,29 @@ def read_message(words: str | None, option: str | None, file: str | None, names:
         raise UsageError(f"two messages: from {given[0][1]} and from {given[1][1]}", hints=("give one of them",))
     if not given:
         return None
-    return _usable(*_read(*given[0], from_file=file is not None, from_stdin=words == "-"))
+    text, source = given[0]
+    if file is not None or words == "-":
+        return _usable(*_read(text, "message"))
+    return _usable(text.encode("utf-8", "surrogateescape"), f"the message from {source}")
 
 
-def _read(text: str, source: str, *, from_file: bool, from_stdin: bool) -> tuple[bytes, str]:
-    if from_stdin:
-        return _bounded(sys.stdin.buffer, "standard input"), "standard input"
-    if not from_file:
-        return text.encode("utf-8", "surrogateescape"), source
+def read_list(file: str) -> str:
+    """The text of a file of branch names. Raises UsageError for one that cannot be read or is no UTF-8."""
+    return _decoded(*_read(file, "list of branches"))
+
+
+def _read(path: str, what: str) -> tuple[bytes, str]:
+    """All of a file, or of standard input for `-`, as git takes it; and how to call it."""
+    name = "standard input" if path == "-" else f"'{path}'"
+    source = f"the {what} from {name}"
     try:
-        with open(text, "rb") as file:
-            return _bounded(file, f"'{text}'"), f"'{text}'"
+        if path == "-":
+            return _bounded(sys.stdin.buffer, source), source
+        with open(path, "rb") as file:
+            return _bounded(file, source), source
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"cannot read the message file '{text}': {reason}") from None
+        raise UsageError(f"cannot read {source}: {reason}") from None
 
 
 def _bounded(file: IO[bytes], source: str) -> bytes:
@@ -118,29 +127,33 @@ def _bounded(file: IO[bytes], source: str) -> bytes:
     data = file.read(LONGEST + 1)
     if len(data) > LONGEST:
         raise UsageError(
-            f"the message from {source} is longer than {LONGEST >> 20} MiB",
+            f"{source} is longer than {LONGEST >> 20} MiB",
             hints=("put it into a file and ask the engine to read that",),
             code="message_too_large",
         )
     return data
 
 
-def _usable(data: bytes, source: str) -> str:
+def _decoded(data: bytes, source: str) -> str:
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"the message from {source} is not UTF-8 (byte {error.start + 1})",
+            f"{source} is not UTF-8 (byte {error.start + 1})",
             hints=("convert it: iconv -t UTF-8",),
             code="message_refused",
         ) from None
+
+
+def _usable(data: bytes, source: str) -> str:
+    text = _decoded(data, source)
     if not text.strip():
         hint = "say what the agent should do"
-        raise UsageError(f"the message from {source} is empty", hints=(hint,), code="message_empty")
+        raise UsageError(f"{source} is empty", hints=(hint,), code="message_empty")
     if "\0" in text:
         place = text.index("\0") + 1
         raise UsageError(
-            f"the message from {source} holds a NUL (character {place})",
+            f"{source} holds a NUL (character {place})",
             hints=("take it out",),
             code="message_refused",
         )

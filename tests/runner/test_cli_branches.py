@@ -60,10 +60,12 @@ def test_branches_come_from_standard_input_too(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("file", "prompt", "said"),
     [
-        pytest.param("missing", "x", "cannot read the branches in 'missing': No such file or directory", id="no file"),
-        pytest.param("bytes", "x", "cannot read the branches in 'bytes': it is not UTF-8", id="no text"),
+        pytest.param(
+            "missing", "x", "cannot read the list of branches from 'missing': No such file or directory", id="no file"
+        ),
+        pytest.param("bytes", "x", "the list of branches from 'bytes' is not UTF-8 (byte 1)", id="no text"),
         pytest.param("blank", "x", "no branch is named", id="blank"),
-        pytest.param("-", "-", "the prompt and the branches cannot both come from standard input", id="both"),
+        pytest.param("-", "-", "standard input holds the prompt or the branches, not both", id="both"),
     ],
 )
 def test_branches_that_cannot_be_read(cli: Cli, file: str, prompt: str, said: str) -> None:
@@ -140,6 +142,7 @@ USAGE = {
     "terminal form": (["-i", "--branch", "main"], "-i and --branch exclude each other"),
     "raw": (["--raw", "--branch", "main", "x"], "--raw and --branch exclude each other"),
     "jobs alone": (["--jobs", "2", "x"], "--jobs needs --branch or --branches-from"),
+    "stdin for both": (["--branches-from", "-", "-"], "standard input holds the prompt or the branches, not both"),
     "no prompt": (["--branch", "main"], "no prompt"),
 }
 

@@ -71,6 +71,7 @@ def test_a_mistyped_option_is_no_message(word: str) -> None:
         pytest.param((" x ", None, None), " x ", id="blanks around it"),
         pytest.param(("-", None, None), "from stdin\r\n", id="a dash reads stdin"),
         pytest.param((None, None, "file"), "from file\n\n", id="file"),
+        pytest.param((None, None, "-"), "from stdin\r\n", id="a dash as the file reads stdin"),
     ],
 )
 def test_message(
@@ -125,12 +126,12 @@ def test_message(
         pytest.param(
             (None, None, "gone"),
             b"",
-            "cannot read the message file 'gone': No such file or directory",
+            "cannot read the message from 'gone': No such file or directory",
             "usage",
             id="no file",
         ),
         pytest.param(
-            (None, None, "."), b"", "cannot read the message file '.': Is a directory", "usage", id="a folder"
+            (None, None, "."), b"", "cannot read the message from '.': Is a directory", "usage", id="a folder"
         ),
     ],
 )

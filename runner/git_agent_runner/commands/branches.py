@@ -9,12 +9,12 @@ from git_agent_runner.commands import pool
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.git import HEADS, in_repo
+from git_agent_runner.parse import read_list
 from git_agent_runner.present import print_json, quote, say, shown, table
 from git_agent_runner.refs import commit_of, worktrees
 from git_agent_runner.worker import begin
 
 SCHEMA = 1
-LARGEST = 1 << 20  # characters of a file with names
 SUFFIX = ".worktrees"  # beside the repository, so that no tool of it sees the others' files
 
 
@@ -34,12 +34,7 @@ def read_names(file: str) -> tuple[str, ...]:
 
     `-` is standard input. Raises UsageError.
     """
-    try:
-        with open(0 if file == "-" else file, encoding="utf-8", closefd=file != "-") as stream:
-            lines = [line.strip() for line in stream.read(LARGEST).split("\n")]
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"cannot read the branches in '{shown(file)}': {reason}") from None
+    lines = (line.strip() for line in read_list(file).split("\n"))
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 

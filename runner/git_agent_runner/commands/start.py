@@ -30,7 +30,9 @@ from git_agent_runner.plan import choose_engine, plan_start
 @click.option(
     "--branch", "names", metavar="NAME", multiple=True, help="On this branch, in its own work tree; repeatable."
 )
-@click.option("--branches-from", "file", metavar="FILE", help="On the branches that FILE names, one a line.")
+@click.option(
+    "--branches-from", "file", metavar="FILE", help="On the branches that FILE (- for stdin) names, one a line."
+)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many branches at the same time, else 4.")
 @click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
@@ -60,8 +62,8 @@ def command(  # noqa: PLR0917  click passes options by name
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
         )
     prompt = parse.only_word(words, "start")
-    if prompt == file == "-":
-        raise UsageError("the prompt and the branches cannot both come from standard input", hints=("use a file",))
+    if file == "-" and "-" in (prompt, prompt_file):
+        raise UsageError("standard input holds the prompt or the branches, not both", hints=("put one into a file",))
     message = parse.read_message(prompt, prompt_text, prompt_file, ("--prompt", "--prompt-file"))
     if message is None and not interactive:
         raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
