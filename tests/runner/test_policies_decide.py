@@ -6,7 +6,7 @@ import pytest
 
 from git_agent_extractors.model import Status
 from git_agent_runner.policies.decide import JITTER, Taken, decide
-from git_agent_runner.policies.model import Action, Policy, Rule, Trouble
+from git_agent_runner.policies.model import Action, ActionKind, Policy, Rule, Trouble
 
 NEVER = 0.0
 DEAD = Trouble("on_dead", None, since=1000.0)
@@ -16,6 +16,14 @@ SILENT = Trouble("on_idle", None, since=1000.0, alive=True)
 
 def none() -> float:
     return NEVER
+
+
+@pytest.mark.parametrize("kind", ["done", "fail", "escalate"])
+def test_what_ends_a_run_is_not_put_off(kind: ActionKind) -> None:
+    """That the silent engine was ended counts as one time."""
+    found = decide(Policy(on_idle=Action(kind)), SILENT._replace(alive=False), Taken("on_idle", 1), none)
+    assert found
+    assert (found.how, found.due) == (kind, 1000.0)
 
 
 @pytest.mark.parametrize("trouble", [DEAD, LIMITED], ids=["dead", "error"])

@@ -9,6 +9,7 @@ from git_agent_runner.policies.model import Action, Policy, Trigger, Trouble
 
 FIRST_WAIT = 5.0  # seconds; what a second try in a row waits where no cooldown is given
 LONGEST_WAIT = 3600.0
+REPEATED = frozenset({"resume", "nudge", "gate"})  # the actions that may be taken several times in a row
 JITTER = 0.25  # of the wait, added: fifty runs that met one limit must not all come back at once
 
 How = Literal["resume", "fresh", "nudge", "done", "fail", "escalate", "gate"]
@@ -59,7 +60,7 @@ def decide(policy: Policy, trouble: Trouble, taken: Taken, chance: Callable[[], 
         return None
     tried = taken.times if taken.trigger == trouble.trigger else 0
     what = trouble.status or {"on_dead": "dead", "on_idle": "silent", "on_error": "failed"}[trouble.trigger]
-    if action.attempts is not None and tried >= action.attempts and action.kind in ("resume", "nudge", "gate"):
+    if action.attempts is not None and tried >= action.attempts and action.kind in REPEATED:
         reason = f"{what}, and {action.kind} was tried {tried} {'time' if tried == 1 else 'times'}"
         return Decision("escalate", trouble.since, reason, action._replace(run=()))
     due = trouble.since + _wait(action, trouble, tried, chance)
@@ -87,6 +88,8 @@ def _road(action: Action, trouble: Trouble) -> Literal["resume", "fresh", "nudge
 
 def _wait(action: Action, trouble: Trouble, tried: int, chance: Callable[[], float]) -> float:
     """Seconds from the trouble to the action: doubled with every try, never less than the engine asked for."""
+    if action.kind not in REPEATED:
+        tried = 0  # what was tried was to end a silent engine; there is nothing to space out
     base = action.cooldown or (FIRST_WAIT if tried else 0.0)
     wait = min(max(LONGEST_WAIT, action.cooldown), base * 2.0 ** min(tried, 20))
     return max(wait, trouble.retry_after or 0.0) * (1 + JITTER * chance())
