@@ -163,7 +163,7 @@ def test_a_failure_ends_that_run_only(cli: Cli, tmp_path: Path) -> None:
     done = cli.run("resume", "--all")
     assert done.status == 1
     assert re.search(rf"^{fine}  fine +claude  completed, attempt 2$", done.out, re.MULTILINE), done.out
-    assert re.search(rf"^{lost} +skipped: .*\bgone\b", done.out, re.MULTILINE), done.out
+    assert re.search(rf"^{lost}  gone +codex +skipped: .*\bgone\b", done.out, re.MULTILINE), done.out
 
 
 def test_a_damaged_record_hides_no_other(cli: Cli, tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ class Wanted(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A run that was not resumed."""
+    """A run that was not resumed. `facts` are as of those that were."""
 
-    handle: str
+    facts: dict[str, Any]
     reason: str
 
 
@@ -60,7 +60,7 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
         _tell(wanted, [_facts(one.row) for one in chosen], skipped)
         return 0
     done = pool.run([_job(ctx, one) for one in chosen], wanted.jobs)
-    failed = [Skipped(str(one.job.facts["handle"]), one.reason) for one in done.failed]
+    failed = [Skipped(one.job.facts, one.reason) for one in done.failed]
     _tell(wanted, done.ran, [*failed, *skipped])
     return done.exit_status()
 
@@ -85,17 +85,17 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
         live = attempts.state(ctx.layout, row.handle, row.run_id) in ("running", "waiting")
         if live and not wanted.kill:
             taken.setdefault(place, row.handle)
-            yield Skipped(row.handle, "it is still running; --kill ends it first")
+            yield Skipped(_facts(row), "it is still running; --kill ends it first")
         elif place in taken:
             if row.status != "completed":
-                yield Skipped(row.handle, f"run {taken[place]} is the one of {place}")
+                yield Skipped(_facts(row), f"run {taken[place]} is the one of {place}")
         elif row.status == "completed" and not (live or place in passed):
             taken[place] = row.handle
         elif row.session_value is None and row.branch in having:
             passed.add(place)
-            yield Skipped(row.handle, "it has no session; an older run of its branch has one")
+            yield Skipped(_facts(row), "it has no session; an older run of its branch has one")
         elif (other := sessions.get((row.agent_name, row.session_value or row.handle))) is not None:
-            yield Skipped(row.handle, f"run {other} has the same session")
+            yield Skipped(_facts(row), f"run {other} has the same session")
         else:
             taken[place] = sessions[row.agent_name, row.session_value or row.handle] = row.handle
             yield Chosen(row, _task(wanted, row, live=live))
@@ -118,10 +118,11 @@ def _facts(row: Row) -> dict[str, Any]:
 
 def _tell(wanted: Wanted, resumed: list[dict[str, Any]], skipped: list[Skipped]) -> None:
     if wanted.as_json:
-        names = [{"handle": one.handle, "reason": one.reason} for one in skipped]
+        names = [{"handle": one.facts["handle"], "reason": one.reason} for one in skipped]
         print_json({"schema": SCHEMA, "resumed": resumed, "skipped": names})
         return
     would = "would be resumed" if wanted.dry_run else None
-    rows = [(one["handle"], one["branch"] or "", one["engine"], would or pool.outcome(one)) for one in resumed]
-    rows += [(one.handle, "", "", f"skipped: {one.reason}") for one in skipped]
+    told = [(one, would or pool.outcome(one)) for one in resumed]
+    told += [(one.facts, f"skipped: {one.reason}") for one in skipped]
+    rows = [(one["handle"], one["branch"] or "", one["engine"], outcome) for one, outcome in told]
     print(table(("HANDLE", "BRANCH", "ENGINE", "OUTCOME"), rows) if rows else "no run is waiting to go on")
