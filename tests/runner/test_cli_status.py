@@ -156,6 +156,11 @@ def test_the_engine_works_on_without_a_reader(cli: Cli, line: str) -> None:
     assert (cli.record().status, cli.record().session.value is None) == ("completed", False)
 
 
+def test_a_full_disk_is_said_though_the_engine_works_on(cli: Cli) -> None:
+    done = shell(cli, "$agent start -e codex x >/dev/full", FAKE_CMD="sleep 0.2")
+    assert "warning: cannot write to standard output: No space left on device\n" in done.stderr
+
+
 def test_git_finds_us(cli: Cli, tmp_path: Path) -> None:
     """`git agent` is git's own way to start a program of that name on PATH."""
     path = tmp_path / "git-agent"

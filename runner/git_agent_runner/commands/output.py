@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
@@ -57,8 +58,11 @@ class _Through:
                 left = left[os.write(fd, left) :]
             except BlockingIOError:  # somebody else left the stream in that mode
                 select.select([], [fd], [])
-            except OSError:
+            except OSError as error:
                 del self._fds[source]
+                if error.errno != errno.EPIPE:  # a reader that went away has had what it wanted
+                    name = {"stdout": "output", "stderr": "error"}.get(source, source)
+                    warn(f"cannot write to standard {name}: {error.strerror}", ("the run keeps all of it",))
                 return
 
 
