@@ -17,7 +17,6 @@ ERRORS: tuple[Status, ...] = tuple(
     status for status in get_args(Status) if status not in ("completed", "interrupted", "stalled")
 )
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
-_KINDS: tuple[str, ...] = get_args(ActionKind)
 _WHY = {
     ("on_dead", "nudge"): "a dead agent cannot be nudged: resume it",
     ("on_error", "nudge"): "an agent that is alive is nudged by itself: write resume",
@@ -93,17 +92,15 @@ class _Form:
         if word == RENAMED:
             self._warn(f"{self._origin}: {where}: `{RENAMED}` is now called `resume`")
             word = "resume"
-        kind = cast("ActionKind", self._one_of(word, _KINDS, f"{where}.action"))
-        if kind not in VALID[trigger]:
-            reason = _WHY.get((trigger, kind), "")
-            expected = f"one of {', '.join(VALID[trigger])}, not '{kind}'{f' ({reason})' if reason else ''}"
-            raise _wrong(self._origin, f"{where}.action", expected)
-        return kind
+        reason = _WHY.get((trigger, word)) if isinstance(word, str) else None
+        kind = self._one_of(word, VALID[trigger], f"{where}.action", f" ({reason})" if reason else "")
+        return cast("ActionKind", kind)
 
-    def _one_of(self, value: Any, words: tuple[str, ...], where: str) -> str:
+    def _one_of(self, value: Any, words: tuple[str, ...], where: str, reason: str = "") -> str:
         if isinstance(value, str) and value in words:
             return value
-        raise _wrong(self._origin, where, f"one of {', '.join(words)}")
+        seen = "" if value is None else f", not {value!r}{reason}"
+        raise _wrong(self._origin, where, f"one of {', '.join(words)}{seen}")
 
     def _message(self, table: dict[str, Any], where: str) -> str | None:
         text = table.get("message")
