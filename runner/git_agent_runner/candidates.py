@@ -151,6 +151,7 @@ def _fail(search: Search, revision: str | None = None) -> NoReturn:
         f"no run found for {f'commit {revision}' if revision else what}",
         code="no_run",
         hints=(
+            *search.says,
             *_by_name(search),
             *_fetch_hint(search),
             'start one: git agent start "<prompt>"; `git agent list` shows the runs of this repository',

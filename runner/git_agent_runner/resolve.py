@@ -75,7 +75,9 @@ def _by_pointer(search: Search) -> Resolved | None:
         return None
     record = search.record(handle)
     if record is None:
-        search.say(f"branch.{branch}.agentHandle names {handle}, of which there is no readable record")
+        search.say(
+            f"branch.{branch}.agentHandle names {handle}, of which there is no readable record: git agent doctor"
+        )
     elif record.branch != branch and _points_too(search, record):
         search.passed_over[handle] = f"it is the run of branch '{record.branch}', which '{branch}' was copied from"
     # Git removes the pointer with its branch, but not when a program removes the ref alone.

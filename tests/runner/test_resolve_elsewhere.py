@@ -183,7 +183,13 @@ def test_pointer_without_a_record_is_said(repo: GitRepo) -> None:
     leave(repo, H2, "record")
     found = find(repo)
     assert found.handle == H2
-    assert found.says == (f"branch.main.agentHandle names {H1}, of which there is no readable record",)
+    said = f"branch.main.agentHandle names {H1}, of which there is no readable record: git agent doctor"
+    assert found.says == (said,)
+
+
+def test_pointer_without_a_record_is_said_where_nothing_else_is_found(repo: GitRepo) -> None:
+    leave(repo, H1, "pointer")
+    assert any(f"agentHandle names {H1}" in line for line in refused(repo).hints)
 
 
 @pytest.mark.parametrize("kind", ["sha256", "linked worktree", "submodule", "worktree of a bare repository"])
