@@ -16,6 +16,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import check_version, merged_args
+from git_agent_runner.present import quote
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import cache
 from git_agent_runner.store.layout import run_directory
@@ -39,8 +40,12 @@ def choose(ctx: Context, engine: Engine, cwd: str) -> str:
     if len(free) == 1:
         return free[0]
     if not free:
-        left = ", but those of runs" if found else ""
-        raise UserError(f"{engine.name} has no session of '{cwd}'{left}", code="session_unknown")
+        left = " that no run has" if found else ""
+        raise UserError(
+            f"{engine.name} has no session of '{cwd}'{left}",
+            code="session_unknown",
+            hints=(f"one of another directory by its id: git agent adopt {engine.name} SESSION",),
+        )
     newest = free[:-6:-1]
     more = f", the newest {len(newest)} of them" if len(free) > len(newest) else ""
     raise UserError(
@@ -56,7 +61,11 @@ def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: st
     Raises UserError `session_malformed`, `session_missing`, `session_taken`, `directory_outside` and those of `--`.
     """
     if not engine.id_pattern.fullmatch(value):
-        raise UserError(f"{value!a} is not a session id of {engine.name}", code="session_malformed")
+        raise UserError(
+            f"{value!a} is not a session id of {engine.name}",
+            code="session_malformed",
+            hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
+        )
     program = find_program(ctx, engine)
     check_version(engine, program.version)
     _refuse_taken(ctx, engine, value)
@@ -147,7 +156,10 @@ def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None
         raise UserError(
             f"the session belongs to '{home}', outside of this repository",
             code="directory_outside",
-            hints=(f"to go on with it here, if {engine.name} can: --cwd DIR",) if free else (),
+            hints=(
+                *(() if free else (f"go on with it there: cd {quote(home)}",)),
+                f"to go on with it here, if {engine.name} can: {'' if free else '--trust '}--cwd DIR",
+            ),
         )
     cwd = asked or home or (ctx.cwd if _tree(ctx, ctx.cwd) else ctx.repo.top)
     if _tree(ctx, cwd) is None:

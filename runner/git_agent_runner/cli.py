@@ -16,7 +16,7 @@ gc.set_threshold(100_000)
 import click  # noqa: E402  after the line above
 
 from git_agent_runner.errors import BUG, FATAL, INTERRUPTED, UsageError, UserError  # noqa: E402  as click
-from git_agent_runner.present import fatal, print_json  # noqa: E402  as click
+from git_agent_runner.present import fatal, print_json, shown  # noqa: E402  as click
 
 # name -> one line for the overview; each is a module of `commands`, imported when its command is asked for.
 COMMANDS = {
@@ -56,6 +56,16 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"git_agent_runner.commands.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = [f"did you mean {name}?" for name in get_close_matches(args[0], COMMANDS, 1)]
+            raise UsageError(f"no such command '{shown(args[0])}'", hints=(*near, "git agent -h shows what it takes"))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
         with formatter.section("Commands"):
@@ -111,6 +121,9 @@ def run(arguments: list[str]) -> int:
 def usage(error: click.UsageError) -> UsageError:
     """Click's complaint in git's manner. A mistyped option never becomes a message, so the way to pass one is shown."""
     help_hint = f"{error.ctx.command_path if error.ctx else 'git agent'} -h shows what it takes"
+    if error.ctx and isinstance(error, click.exceptions.NoArgsIsHelpError):
+        words = error.ctx.command.commands if isinstance(error.ctx.command, click.Group) else ()
+        return UsageError("which one? give a subcommand", hints=(f"one of {', '.join(sorted(words))}", help_hint))
     if not isinstance(error, click.NoSuchOption):
         text = error.format_message().rstrip(".")
         return UsageError(text[:1].lower() + text[1:], hints=(help_hint,))

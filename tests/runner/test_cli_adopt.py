@@ -61,7 +61,10 @@ def test_the_only_session_of_this_directory_is_taken(cli: Cli) -> None:
     done = cli.run("adopt", "codex")
     assert (done.status, done.lines) == (
         128,
-        [f"fatal: codex has no session of '{cli.repo.path}', but those of runs"],
+        [
+            f"fatal: codex has no session of '{cli.repo.path}' that no run has",
+            "hint: one of another directory by its id: git agent adopt codex SESSION",
+        ],
     )
 
 
@@ -225,6 +228,7 @@ def test_a_note_does_not_choose_the_directory(cli: Cli, tmp_path: Path) -> None:
     for words in (["adopt", HANDLE], ["adopt", HANDLE, "--cwd", str(cli.repo.path)], ["resume", "go on"]):
         done = cli.run(*words)
         assert done.status == 128
+        assert (f"hint: go on with it there: cd {tmp_path}" in done.lines) == (words[0] == "adopt")
     assert f"hint: the session belongs to '{tmp_path}', outside of this repository" in done.lines
     assert len(cli.calls()) == 1
     cli.ok("adopt", HANDLE, "--cwd", str(cli.repo.path), "--trust")

@@ -70,7 +70,6 @@ def test_missing(cli: Cli) -> None:
     assert done.lines == [
         f"hint: install it: {load('claude').install}",
         "hint: or set 'git config agent.claude.binary' to its absolute path",
-        f"hint: to see it, or to mend it: {load('claude').install}",
     ]
 
 

@@ -175,8 +175,8 @@ def test_what_a_killed_prune_left_is_a_scrap(cli: Cli) -> None:
         pytest.param([A, "--merged"], 129, "both handles and criteria were given", id="both"),
         pytest.param(["--older-than", "soon"], 129, "'soon' is no age", id="age"),
         pytest.param(["--keep-size", "-1"], 129, "'-1' is no size", id="size"),
-        pytest.param(["deadbeef"], 128, "'deadbeef' is the handle of no readable runs", id="unknown"),
-        pytest.param([A, "../../x"], 128, "'../../x' is the handle of no readable runs", id="a path"),
+        pytest.param(["deadbeef"], 128, "no readable run has the handle 'deadbeef'", id="unknown"),
+        pytest.param([A, "../../x"], 128, "no readable run has the handle '../../x'", id="a path"),
     ],
 )
 def test_refusals_remove_nothing(cli: Cli, words: list[str], status: int, said: str) -> None:

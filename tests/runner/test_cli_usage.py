@@ -54,7 +54,23 @@ def told(message: str, *hints: str) -> list[str]:
             told("unknown option '--al'", "did you mean --all?", HELP.format("list")),
             id="no message there",
         ),
-        pytest.param(["lst"], told("no such command 'lst'", "git agent -h shows what it takes"), id="no such command"),
+        pytest.param(
+            ["lst"],
+            told("no such command 'lst'", "did you mean list?", "git agent -h shows what it takes"),
+            id="mistyped command",
+        ),
+        pytest.param(
+            ["a\x1bb"],
+            told("no such command 'a^[b'", "git agent -h shows what it takes"),
+            id="no such command",
+        ),
+        pytest.param(
+            ["notes"],
+            told(
+                "which one? give a subcommand", "one of fetch, push, status", "git agent notes -h shows what it takes"
+            ),
+            id="a group alone",
+        ),
         pytest.param(
             ["show", "a", "b"],
             told("got unexpected extra argument (b)", HELP.format("show")),

@@ -54,7 +54,8 @@ def command(words: tuple[str, ...], check: str | None, as_json: bool) -> int:
 
 def _test(words: tuple[str, ...], check: str | None, *, as_json: bool) -> int:
     if words[0] != "test" or len(words) != 2 or check is not None:
-        raise UsageError(f"'{words[0]}' is not understood here", hints=("git agent engines test ENGINE",))
+        what = "which engine?" if words == ("test",) else f"'{words[0]}' is not understood here"
+        raise UsageError(what, hints=("git agent engines test ENGINE",))
     from git_agent_runner.commands import engines_test
 
     return engines_test.run(words[1], *_settings(), as_json=as_json)

@@ -88,4 +88,5 @@ def _tell(tested: Tested) -> None:
     if tested.error:
         for line in tested.error.hints:
             hint(line)
-        hint(f"to see it, or to mend it: {tested.command}")
+        if tested.command and not any(tested.command in line for line in tested.error.hints):
+            hint(f"to see it, or to mend it: {tested.command}")

@@ -89,8 +89,9 @@ def _named(ctx: Context, rows: list[Row], handles: tuple[str, ...]) -> list[Row]
         known = ctx.runs.find_prefix(text)
         row = next((row for row in rows if [row.handle] == known), None)
         if row is None:
-            code = "ambiguous_handle" if len(known) > 1 else "unknown_handle"
-            raise UserError(f"{text!a} is the handle of {len(known) or 'no'} readable runs", code=code)
+            code, what = ("ambiguous_handle", "more than one") if len(known) > 1 else ("unknown_handle", "no")
+            hints = ("`git agent list` shows the runs of this repository",)
+            raise UserError(f"{what} readable run has the handle {text!a}", code=code, hints=hints)
         found.append(row)
     return found
 
