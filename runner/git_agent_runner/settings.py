@@ -1,7 +1,9 @@
 """`agent.*` and the rest of git's configuration, read once, with the file each value comes from.
 
 Nothing tracked in the repository may choose a binary, an argument or a policy: a value of `agent.*` that comes from a
-file inside a work tree (`include.path = ../.gitconfig`) is refused, whatever it says.
+file inside a work tree (`include.path = ../.gitconfig`, `.git/config` as a link) is refused, whatever it says. The
+person's own files are theirs, also where they keep them in this repository: they hold everywhere, and git itself runs
+what they name. So are files in another repository, which no branch of this one changes: dotfiles are kept like that.
 """
 
 from __future__ import annotations
@@ -214,7 +216,8 @@ def _usual_files(repo: Repository, environ: Mapping[str, str]) -> list[str]:
     xdg = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     named = environ.get("GIT_CONFIG_GLOBAL", "")
     own = [f"{repo.common_dir}/config", f"{repo.common_dir}/config.worktree", f"{repo.git_dir}/config.worktree"]
-    return [*own, named, os.path.join(home, ".gitconfig"), os.path.join(xdg, "git/config")]
+    theirs = [named, os.path.join(home, ".gitconfig"), os.path.join(xdg, "git/config")]
+    return [*(file for file in own if not os.path.islink(file)), *theirs]
 
 
 def inside_work_tree(repo: Repository, file: str, top: str) -> bool:

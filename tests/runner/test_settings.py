@@ -145,6 +145,40 @@ def test_global_include_of_a_tracked_file_is_refused(
     assert refused(repo).code == "untrusted_setting"
 
 
+@pytest.mark.parametrize("name", ["config", "config.worktree"])
+def test_configuration_that_is_a_link_to_a_tracked_file_is_refused(repo: GitRepo, name: str) -> None:
+    repo.git("config", "extensions.worktreeConfig", "true")
+    config = repo.path / ".git" / name
+    tracked(repo.path).write_bytes((config.read_bytes() if config.exists() else b"") + b"[agent]\n\tengine = evil\n")
+    config.unlink(missing_ok=True)
+    config.symlink_to("../.gitconfig")
+    assert refused(repo).code == "untrusted_setting"
+
+
+def test_configuration_that_is_a_link_elsewhere_is_fine(repo: GitRepo, tmp_path: Path) -> None:
+    repo.git("config", "agent.engine", "codex")
+    config = repo.path / ".git/config"
+    config.rename(tmp_path / "mine")
+    config.symlink_to(tmp_path / "mine")
+    assert load(repo).engine == "codex"
+
+
+def test_persons_own_file_that_is_a_link_into_the_repository(
+    repo: GitRepo, isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`~/.gitconfig` of somebody who works in the repository of their dotfiles."""
+    (isolated / ".gitconfig").symlink_to(tracked(repo.path))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    assert load(repo).binaries == {"codex": "./evil"}
+
+
+def test_file_of_another_repository_is_fine(repo: GitRepo, tmp_path: Path) -> None:
+    """Dotfiles that a person includes: no branch of this repository can change them."""
+    other = repo.clone(tmp_path / "dotfiles")
+    repo.git("config", "include.path", str(tracked(other.path)))
+    assert load(repo).binaries == {"codex": "./evil"}
+
+
 def test_file_outside_every_work_tree_is_fine(repo: GitRepo, tmp_path: Path) -> None:
     repo.git("config", "include.path", str(tracked(tmp_path)))
     assert load(repo).binaries == {"codex": "./evil"}
