@@ -71,7 +71,7 @@ def _is_ours(search: Search, note: Note) -> bool:
     record = search.record(note.handle)
     if record is not None and record.branch not in (None, search.branch):
         search.passed_over[note.handle] = f"its record says that it is the run of branch '{record.branch}'"
-    return search.counts(note.handle, (record or note).updated_at)
+    return search.counts(note.handle, note.run_id, (record or note).updated_at)
 
 
 def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
@@ -97,7 +97,8 @@ def _by_index(search: Search) -> Resolved | None:
     if search.unborn or search.tip is not None:
         # A run that began before the first commit began before all of them.
         begun = {None, *(_begun(search, rows, search.tip) if search.tip else ())}
-        rows = [row for row in rows if row.start_commit in begun and search.counts(row.handle, row.updated_at)]
+        rows = [row for row in rows if row.start_commit in begun]
+        rows = [row for row in rows if search.counts(row.handle, row.run_id, row.updated_at)]
     return _newest(search, rows, f"the newest record of branch '{search.branch}'")
 
 

@@ -118,21 +118,28 @@ class Search:
             return record.branch
         return holders[0] if len(holders) == 1 else self.branch if self.branch in holders else record.branch
 
-    def counts(self, handle: str, updated_at: str) -> bool:
+    def counts(self, handle: str, run_id: str, updated_at: str) -> bool:
         """May this run be this branch's? If not, the reason is kept for the message."""
         holders = [name for name, held in self.pointers.items() if held == handle and name != self.branch]
         owner = next((name for name in holders if name in self.branches.heads), None)
         if owner is not None:
             self.passed_over[handle] = f"it is the run of branch '{owner}'"
-        elif self.too_old(updated_at):
+        elif self.too_old(updated_at, run_id.partition("-")[0]):
             self.passed_over[handle] = f"it is older than this branch '{self.branch}'"
         return handle not in self.passed_over
 
-    def too_old(self, updated_at: str) -> bool:
-        """Did the run end before the branch was made? Reflogs know seconds: within one the run counts."""
+    def too_old(self, updated_at: str, began: str | None = None) -> bool:
+        """Did the run end before the branch was made? Reflogs know seconds: of runs that ended within that one, those
+        that `began` before it are an earlier branch's of that name. With a pointer, which git removes, all count.
+        """
         if self.birth is None:
             return False
         try:
-            return int(datetime.fromisoformat(updated_at).timestamp()) < self.birth
+            ended = _second(updated_at)
+            return ended < self.birth or (ended == self.birth and began is not None and _second(began) < self.birth)
         except ValueError:  # a person has edited the record
             return False
+
+
+def _second(time: str) -> int:
+    return int(datetime.fromisoformat(time).timestamp())

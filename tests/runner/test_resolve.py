@@ -16,6 +16,7 @@ from support.runs import START, find, leave, record
 H1, H2, H3 = "7f3a9c21", "0012e345", "12345678"
 RUN_TIME = int(datetime.fromisoformat(START).timestamp())
 BEFORE, AFTER = RUN_TIME - 100, RUN_TIME + 100
+ENDED = "2026-11-27T10:16:40.750Z"
 LATER = "2026-11-28T00:00:00.000Z"
 
 
@@ -165,6 +166,16 @@ def test_birth_in_the_future_proves_nothing(repo: GitRepo) -> None:
     repo.switch_new("feat", when=4_000_000_000)
     leave(repo, H1)
     assert find(repo).handle == H1
+
+
+@pytest.mark.parametrize("pieces", ["record note", "note", "record"])
+def test_branch_made_anew_in_the_second_in_which_its_run_ended(repo: GitRepo, pieces: str) -> None:
+    repo.switch_new("feat", when=BEFORE)
+    leave(repo, H1, pieces + " pointer", updated_at=ENDED)
+    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-q", "-D", "feat")
+    repo.switch_new("feat", when=int(datetime.fromisoformat(ENDED).timestamp()))
+    assert refused(repo).code == "no_run"
 
 
 def test_same_second_is_not_older(repo: GitRepo) -> None:

@@ -59,7 +59,7 @@ def rebuild(ctx: Context, run_id: str) -> None:
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     search.branch = record.branch
     free = record.branch in search.branches.heads and record.branch not in search.pointers
-    if record.branch and free and search.counts(record.handle, record.updated_at):
+    if record.branch and free and search.counts(record.handle, record.run_id, record.updated_at):
         pointer.write(ctx.repo, record.branch, record.handle)
 
 

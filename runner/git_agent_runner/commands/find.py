@@ -99,7 +99,7 @@ def _older(ctx: Context, branch: str | None, engine: str | None, tell: Callable[
     for line in search.says:
         tell(line)
     fit = (row for row in rows if _fits(row.session_value, row.agent_name, engine))
-    found = next((row.handle for row in fit if search.counts(row.handle, row.updated_at)), None)
+    found = next((row.handle for row in fit if search.counts(row.handle, row.run_id, row.updated_at)), None)
     return ctx.runs.read(found)._replace(branch=branch) if found else None
 
 
