@@ -67,12 +67,14 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
         except UserError as error:
             settle_unstarted(ctx, plan.record, live.record, live.attempt, error)
             raise
-        with caught(ENDING):  # one more Ctrl-C must not cost what the attempt came to
-            try:
+        try:
+            with caught(ENDING):  # one more Ctrl-C must not cost what the attempt came to
                 return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome), outcome)
-            except UserError as error:
-                error.hints = (*error.hints, *_unsettled(live.record))
-                raise
+        except UserError as error:
+            error.hints = (*error.hints, *_unsettled(live.record))
+            raise
+        finally:
+            live.finish()  # not before: whoever reads it may pause for ever
 
 
 def _take_session(ctx: Context, held: ExitStack, holder: Holder, engine: str, session: str) -> None:
@@ -175,18 +177,17 @@ def _supervise(ctx: Context, plan: Plan, live: Live, timeout: float | None) -> O
         from git_agent_runner.supervise.terminal import run_terminal  # a pseudo-terminal is a rare need
 
         return run_terminal(plan.invocation, env, f"{folder}/pty-output", on_spawn=live.spawned, timeout=timeout)
-    outcome = run_headless(
+    return run_headless(
         plan.invocation,
         env,
         AttemptFiles(f"{folder}/stdout", f"{folder}/stderr"),
         on_chunk=live.chunk,
         on_spawn=live.spawned,
+        on_watch=live.view.watched,
         timeout=timeout,
         stall_after=ctx.settings.stall_after,
         on_stall=live.view.stall,
     )
-    live.finish()
-    return outcome
 
 
 def engine_environment(ctx: Context, plan: Plan, record: Record) -> dict[str, str]:

@@ -21,12 +21,14 @@ from git_agent_runner.store.liveness import boot_id
 
 class View(NamedTuple):
     """What the person sees while the engine runs. `chunk` gets the engine's bytes, `events` what they mean; `close`
-    comes after the last of them.
+    comes after the last of them. `watched` gets the question that they must ask while they wait for a reader: must the
+    engine end now?
     """
 
     chunk: Callable[[Source, bytes], None] | None = None
     events: Callable[[list[Event]], None] | None = None
     stall: Callable[[float], None] | None = None
+    watched: Callable[[Callable[[], bool]], None] | None = None
     close: Callable[[], None] | None = None
 
 

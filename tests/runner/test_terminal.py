@@ -186,6 +186,15 @@ def test_a_terminal_that_is_gone_ends_the_engine(person: Person) -> None:
     assert json.loads((person.folder / "outcome").read_text())["exit_status"] == 5
 
 
+def test_a_screen_that_nobody_reads_does_not_keep_the_engine_from_ending(person: Person) -> None:
+    """Its terminal is paused, as a tmux pane in copy mode may be; the engine has much to say at its end."""
+    process = person.start("full_pipe")
+    person.see(b"\n")
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    assert json.loads((person.folder / "outcome").read_text())["survivors"] == []
+
+
 @pytest.mark.parametrize("missing", ["keyboard", "screen"])
 def test_no_terminal_no_session(tmp_path: Path, person: Person, missing: str) -> None:
     with open(os.devnull, "r+b") as null:

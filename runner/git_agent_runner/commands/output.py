@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from git_agent_extractors.model import Event, Source
@@ -17,6 +17,7 @@ from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
+from git_agent_runner.supervise.capture import Outlet
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Ended, exit_status
 
@@ -28,7 +29,8 @@ def view(*, raw: bool, as_json: bool) -> View:
     if as_json:
         return View(stall=_stall)
     if raw or not sys.stdout.isatty():
-        return View(chunk=_Through().write, stall=_stall)
+        out = _Through()
+        return View(chunk=out.write, stall=_stall, watched=out.watched)
     from git_agent_runner.supervise.render import Renderer
 
     colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
@@ -41,29 +43,35 @@ def view(*, raw: bool, as_json: bool) -> View:
     def close() -> None:
         out.write("stdout", renderer.close().encode())
 
-    return View(events=events, stall=_stall, close=close)
+    return View(events=events, stall=_stall, watched=out.watched, close=close)
 
 
 class _Through:
-    """Bytes to our own streams, unbuffered. A reader that went away, or a full disk, does not end the engine."""
+    """Bytes to our own streams, unbuffered. A reader that went away, or a full disk, does not end the engine; one that
+    pauses (a pager) holds it up, but not its end: what was not read by then is left out.
+    """
 
     def __init__(self) -> None:
-        self._fds: dict[Source, int] = {"stdout": sys.stdout.fileno(), "stderr": sys.stderr.fileno()}
+        self._outlets: dict[Source, Outlet] = {
+            "stdout": Outlet(sys.stdout.fileno()),
+            "stderr": Outlet(sys.stderr.fileno()),
+        }
+        self._hurry: Callable[[], bool] = bool
+
+    def watched(self, hurry: Callable[[], bool]) -> None:
+        self._hurry = hurry
 
     def write(self, source: Source, data: bytes) -> None:
-        fd = self._fds.get(source)
-        left = memoryview(data)
-        while left and fd is not None:
-            try:
-                left = left[os.write(fd, left) :]
-            except BlockingIOError:  # somebody else left the stream in that mode
-                select.select([], [fd], [])
-            except OSError as error:
-                del self._fds[source]
-                if error.errno != errno.EPIPE:  # a reader that went away has had what it wanted
-                    name = {"stdout": "output", "stderr": "error"}.get(source, source)
-                    warn(f"cannot write to standard {name}: {error.strerror}", ("the run keeps all of it",))
-                return
+        outlet = self._outlets.get(source)
+        try:
+            whole = outlet is None or outlet.pour(data, self._hurry)
+        except OSError as error:
+            whole = False
+            if error.errno != errno.EPIPE:  # a reader that went away has had what it wanted
+                name = {"stdout": "output", "stderr": "error"}.get(source, source)
+                warn(f"cannot write to standard {name}: {error.strerror}", ("the run keeps all of it",))
+        if not whole:
+            del self._outlets[source]
 
 
 def _stall(seconds: float) -> None:

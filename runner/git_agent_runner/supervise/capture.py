@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import select
 import selectors
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,10 +22,39 @@ if TYPE_CHECKING:
     OnChunk = Callable[[Source, bytes], None]
     # It may use the bytes only until it returns.
     Keep = Callable[[memoryview], None]
+    # Must the engine end now? What waits for somebody else asks, and then waits no longer.
+    Hurry = Callable[[], bool]
 
 CHUNK = 256 * 1024
 # An engine that writes faster than the disk need not wait for each 64 KiB; measured, this doubles the throughput.
 PIPE = 1024 * 1024
+ASK = 0.1  # seconds between two looks at whether to wait any longer
+
+
+class Outlet:
+    """One of our own streams, whose reader may pause."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        # A terminal with room for one byte calls itself writable, and then blocks. In a description of our own it need
+        # not, whatever others do with theirs. A pipe that is writable takes PIPE_BUF bytes.
+        if os.isatty(fd):
+            with suppress(OSError):
+                self._fd = os.open(os.ttyname(fd), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+
+    def pour(self, data: bytes, hurry: Hurry) -> bool:
+        """Write all of it, for as long as `hurry` lets us wait; False when it did not.
+
+        Raises OSError when the reader has gone.
+        """
+        left = memoryview(data)
+        while left:
+            while not select.select([], [self._fd], [], ASK)[1]:
+                if hurry():
+                    return False
+            with suppress(BlockingIOError):  # somebody else left the stream in that mode
+                left = left[os.write(self._fd, left[: select.PIPE_BUF]) :]
+        return True
 
 
 class Sink:

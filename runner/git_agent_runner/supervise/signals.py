@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,8 +22,12 @@ class Inbox:
         self._numbers: list[int] = []
 
     def collect(self) -> None:
-        """Take in what the pipe holds; signals with an act of their own are acted on and not kept."""
-        for number in os.read(self.fd, 4096):
+        """Take in what the pipe holds, if anything; signals with an act of their own are acted on and not kept."""
+        with suppress(BlockingIOError):
+            self._sort(os.read(self.fd, 4096))
+
+    def _sort(self, numbers: bytes) -> None:
+        for number in numbers:
             if act := self._acts.get(number):
                 act()
             else:
@@ -47,6 +51,7 @@ def caught(numbers: tuple[int, ...], acts: Mapping[int, Callable[[], None]] | No
     deaf = [number for number in numbers if number == signal.SIGINT and number not in wanted]
     acts = {**dict.fromkeys((signal.SIGCHLD, *deaf), _nothing), **(acts or {})}
     reader, writer = os.pipe()
+    os.set_blocking(reader, False)
     os.set_blocking(writer, False)
     old_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     old = {number: signal.signal(number, _only_wake) for number in (*wanted, *acts)}

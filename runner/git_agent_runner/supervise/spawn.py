@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from git_agent_runner.engines.spec import Invocation
-    from git_agent_runner.supervise.capture import Keep, OnChunk
+    from git_agent_runner.supervise.capture import Hurry, Keep, OnChunk
 
 
 class AttemptFiles(NamedTuple):
@@ -43,6 +43,7 @@ def run_headless(
     *,
     on_chunk: OnChunk | None = None,
     on_spawn: Callable[[int, float], None] | None = None,
+    on_watch: Callable[[Hurry], None] | None = None,
     timeout: float | None = None,
     stall_after: float | None = None,
     on_stall: Callable[[float], None] | None = None,
@@ -51,14 +52,17 @@ def run_headless(
     """Run the invocation to its end. Call it from the main thread.
 
     `env` is the engine's whole environment (`invocation.env` is the caller's to apply). `on_chunk` gets bytes as they
-    come, already on disk; `on_spawn` the pid and its start in seconds since the epoch. `timeout` and `stall_after`
+    come, already on disk; `on_spawn` the pid and its start in seconds since the epoch; `on_watch` a question that
+    `on_chunk` must ask while it waits for anything: must the engine end now? `timeout` and `stall_after`
     are seconds; `on_stall` is told the seconds of silence, once for each silence. `cancel` is asked several times a
     second. A callback that raises ends the engine's tree. The engine leads a session of its own, so Ctrl-C
     reaches it only through us, once. Raises SpawnFailed, and UserError when a file cannot be created.
     """
     with closing(Sink(files.stdout)) as out, closing(Sink(files.stderr)) as err:
         limits = Limits(timeout, stall_after, on_stall, cancel)
-        outcome = run(invocation, env, out.write, err.write, limits, on_chunk=on_chunk, on_spawn=on_spawn)
+        outcome = run(
+            invocation, env, out.write, err.write, limits, on_chunk=on_chunk, on_spawn=on_spawn, on_watch=on_watch
+        )
         return outcome._replace(write_error=out.error or err.error)
 
 
@@ -71,6 +75,7 @@ def run(
     *,
     on_chunk: OnChunk | None = None,
     on_spawn: Callable[[int, float], None] | None = None,
+    on_watch: Callable[[Hurry], None] | None = None,
 ) -> Outcome:
     """As `run_headless`, with the bytes going wherever the caller keeps them."""
     with ExitStack() as stack:
@@ -85,7 +90,10 @@ def run(
             pump.write(_detach(process.stdin), invocation.stdin)
         if on_spawn:
             on_spawn(root.pid, root.created)
-        return Watch(process.poll, root, pump, inbox, limits).run()
+        watch = Watch(process.poll, root, pump, inbox, limits)
+        if on_watch:
+            on_watch(watch.must_end)
+        return watch.run()
 
 
 def explain(error: OSError | ValueError, argv: tuple[str, ...], cwd: str) -> str:

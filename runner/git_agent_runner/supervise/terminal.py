@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import select
 import selectors
 import signal
 import struct
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.supervise import tree
-from git_agent_runner.supervise.capture import Pump, Sink
+from git_agent_runner.supervise.capture import Outlet, Pump, Sink
 from git_agent_runner.supervise.signals import ENDING, caught
 from git_agent_runner.supervise.spawn import SpawnFailed, explain, never_leave
 from git_agent_runner.supervise.watch import Limits, Outcome, Watch
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from git_agent_extractors.model import Source
     from git_agent_runner.engines.spec import Invocation
-    from git_agent_runner.supervise.capture import OnChunk
+    from git_agent_runner.supervise.capture import Hurry, OnChunk
 
 # What a full-screen program that was killed leaves on: hidden cursor, alternate screen, bracketed paste, focus and
 # mouse reports, kitty keyboard, colours. Saving the cursor first keeps it in place when no other screen was shown.
@@ -73,13 +72,15 @@ def run_terminal(
         stack.enter_context(_raw(keyboard))
         _resize(screen, child.fd)
         pump = stack.enter_context(closing(Pump()))
-        pump.read(os.dup(child.fd), sink.write, "pty-output", partial(_show, screen, on_chunk))
+        watch = Watch(poll, root, pump, inbox, Limits(timeout, cancel=cancel))
+        show = partial(_write, Outlet(screen), watch.must_end)
+        pump.read(os.dup(child.fd), sink.write, "pty-output", partial(_show, show, on_chunk))
         _Keys(pump, keyboard, child.fd)
         if on_spawn:
             on_spawn(root.pid, root.created)
-        outcome = Watch(poll, root, pump, inbox, Limits(timeout, cancel=cancel)).run()
+        outcome = watch.run()
         if outcome.signals or outcome.exit_status is None or outcome.exit_status < 0:
-            _write(screen, RESET)
+            show(RESET)
         return outcome._replace(write_error=sink.error)
 
 
@@ -182,18 +183,13 @@ def _resize(screen: int, engine: int) -> None:
         fcntl.ioctl(engine, termios.TIOCSWINSZ, _SIZE.pack(*_size(screen)))
 
 
-def _show(screen: int, on_chunk: OnChunk | None, source: Source, chunk: bytes) -> None:
-    _write(screen, chunk)
+def _show(show: Callable[[bytes], None], on_chunk: OnChunk | None, source: Source, chunk: bytes) -> None:
+    show(chunk)
     if on_chunk:
         on_chunk(source, chunk)
 
 
-def _write(screen: int, data: bytes) -> None:
+def _write(screen: Outlet, hurry: Hurry, data: bytes) -> None:
     """All of it, unless the terminal is gone: then SIGHUP ends the engine and the recording goes on till then."""
-    while data:
-        try:
-            data = data[os.write(screen, data) :]
-        except BlockingIOError:  # somebody else left the terminal in that mode
-            select.select([], [screen], [])
-        except OSError:
-            return
+    with suppress(OSError):
+        screen.pour(data, hurry)

@@ -71,18 +71,19 @@ class Watch:
         self._received: int | None = None
         self._cancelled = False
         self._timed_out = False
+        self._must_end = False
+        self._watching = True
         pump.watch(inbox.fd, inbox.collect)
 
     def run(self) -> Outcome:
         """Follow the process to its end; end its tree when a limit or a signal asks for it."""
-        must_end = False
-        while not (must_end or self._over()):
+        while not (self.must_end() or self._over()):
             self._pump.step(self._patience())
             self._notice_silence()
-            must_end = self._must_end()
         stalled = self._silent()
-        ended = self._end() if must_end else None
+        ended = self._end() if self._must_end else None
         self._pump.drain()
+        self._watching = False
         return Outcome(
             exit_status=self._poll(),
             started=self._started,
@@ -102,14 +103,19 @@ class Watch:
         self._left_at = self._left_at or time.monotonic()
         return not self._pump.reading or time.monotonic() >= self._left_at + AFTERWARDS
 
-    def _must_end(self) -> bool:
+    def must_end(self) -> bool:
+        """Has a limit been reached, or a signal come? What holds up the loop asks, too; once yes, always yes."""
+        if self._must_end or not self._watching:
+            return self._must_end
+        self._inbox.collect()
         signals = self._inbox.take()
         self._received = self._received or (signals[0] if signals else None)
-        if self._left_at is None:
+        if self._left_at is None and self._poll() is None:
             limits = self._limits
             self._timed_out |= limits.timeout is not None and time.monotonic() >= self._began + limits.timeout
             self._cancelled |= limits.cancel is not None and limits.cancel()
-        return self._received is not None or self._timed_out or self._cancelled
+        self._must_end = self._received is not None or self._timed_out or self._cancelled
+        return self._must_end
 
     def _end(self) -> tree.Ended:
         quick = self._received in {signal.SIGTERM, signal.SIGHUP}
