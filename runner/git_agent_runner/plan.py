@@ -115,7 +115,10 @@ def plan_start(
         session=launch.session,
         forks=False,
         interactive=interactive,
-        notes=(*_leaves_nothing(engine, args), *_said(engine.launch_note(program.version, args))),
+        notes=(
+            *_leaves_nothing(engine, args),
+            *_said(engine.launch_note(program.version, args), engine.message_note(launch)),
+        ),
     )
 
 
@@ -171,7 +174,12 @@ def plan_resume(
         forks=engine.forks(program.version, args),
         interactive=interactive,
         adopts=picker or value is None,
-        notes=_said(where.note, _elsewhere(engine, program.version, launch), engine.launch_note(program.version, args)),
+        notes=_said(
+            where.note,
+            _elsewhere(engine, program.version, launch),
+            engine.launch_note(program.version, args),
+            engine.message_note(launch),
+        ),
         copy=copy,
         picker=picker,
     )

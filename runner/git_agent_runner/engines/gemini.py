@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from git_agent_runner.engines import files, gemini_store, retention
+from git_agent_runner.engines import files, gemini_at, gemini_store, retention
 from git_agent_runner.engines.arguments import launch_args, parse
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
@@ -84,8 +84,7 @@ _SLASH = "put a word or a space before the slash"
 def _start(launch: Launch) -> Invocation:
     """stdin carries the text byte for byte from 0.24.5 on: dashes, quotes, line ends, 200 kB, emoji.
 
-    0.20.2 adds two line ends. Every version takes `@name` for a file when one matches (`**/*name*`), and then puts its
-    path into the text and its content behind it; otherwise `@name` is plain text.
+    0.20.2 adds two line ends. Every version takes `@name` for a file when one matches: `gemini_at.py`.
     """
     return _invocation(launch, (f"--session-id={launch.session}",) if launch.session else ())
 
@@ -194,6 +193,7 @@ ENGINE = Engine(
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
+    message_note=gemini_at.note,
     trust="--skip-trust",
     expires=partial(retention.gemini, gemini_store.locate),
     stored=gemini_store.stored,

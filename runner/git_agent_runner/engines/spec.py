@@ -111,12 +111,14 @@ class KnownBad(NamedTuple):
     until: Version | None = None
 
 
-def _nothing_to_say(_version: Version, _args: tuple[str, ...]) -> str | None:
+def _nothing_to_say(*_about: object) -> str | None:
     return None
 
 
 class Engine(NamedTuple):
-    """One engine. Every function is pure, except `locate` and `created_since`, which read the engine's files."""
+    """One engine. Every function is pure, except those that read: `locate` and `created_since` the engine's files,
+    `message_note` the working directory.
+    """
 
     name: str
     field: str
@@ -151,6 +153,8 @@ class Engine(NamedTuple):
     elsewhere_note: Callable[[Version], str | None]
     # One line to say before an attempt with these launch args, or None.
     launch_note: Callable[[Version, tuple[str, ...]], str | None] = _nothing_to_say
+    # One line to say before an attempt whose message the engine will send otherwise than it stands, or None.
+    message_note: Callable[[Launch], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
     picker: Callable[[Launch], Invocation] | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
