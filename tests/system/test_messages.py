@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from git_agent_fixtures.engines import NEWEST
+from git_agent_fixtures.engines import NEWEST, OLDER, PINS
 from system.support import BRANCH, Done, World
 
 SENT, REFUSED = "sent", "refused"
@@ -49,6 +49,28 @@ def test_messages_arrive_unchanged_or_are_refused(world: World, command: str) ->
     refusals = ALWAYS_REFUSED | ({"a command"} if command in COMMANDS.get(world.pin.engine, ()) else set())
     outcomes = {name: _outcome(world, command, handle, message) for name, message in MESSAGES.items()}
     assert outcomes == {name: REFUSED if name in refusals else SENT for name in MESSAGES}
+
+
+@pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine == "gemini"], ids=str, scope="session")
+def test_a_name_that_gemini_takes_for_a_file_is_told(world: World) -> None:
+    """Gemini has no way to be sent such a name as it is; `\\@` reaches the model with its backslash."""
+    (world.repo / "src").mkdir()
+    world.commit("files", **{"src/handler.py": "HANDLER\n"})
+    done = world.start(" fix (@HANDLER) ")
+    assert "gemini takes '@HANDLER' for 'src/handler.py'" in done.err
+    done = world.resume("keep \\@HANDLER")
+    assert "gemini takes" not in done.err
+    sent = [text.text for text in world.requests()[-1].users]
+    assert sent[-1] == "keep \\@HANDLER"
+    assert "fix ( @src/handler.py)" in sent
+
+
+@pytest.mark.parametrize("pin", [pin for pin in OLDER if pin.engine == "opencode"], ids=str, scope="session")
+def test_old_opencode_puts_a_line_end_in_front_and_nothing_else(world: World) -> None:
+    message = '- [ ] do "it"\n\n  1e3  twice '
+    world.start(message)
+    world.resume(message)
+    assert [text.text for text in world.requests()[-1].users] == [f"\n{message}"] * 2
 
 
 def _outcome(world: World, command: str, handle: str, message: Message) -> str:
