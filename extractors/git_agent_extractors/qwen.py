@@ -152,7 +152,7 @@ PROFILE = Profile(
         ErrorRule(re.compile(r"\[API Error: "), None),
         ErrorRule(
             re.compile(
-                r"Error authenticating|Error: |No input provided via stdin|Cannot use both |Not enough arguments"
+                r"Error authenticating|\w*Error: |No input provided via stdin|Cannot use both |Not enough arguments"
                 r"|Unknown arguments?: |Missing |No auth type is selected"
             ),
             None,

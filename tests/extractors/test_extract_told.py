@@ -115,6 +115,14 @@ def test_gemini_connection_that_broke_is_told_on_stderr_only(tmp_path: Path) -> 
     assert (transcript.status, transcript.error) == ("network", "[API Error: An unknown error occurred.]")
 
 
+def test_qwen_names_the_error_that_ended_it(tmp_path: Path) -> None:
+    """0.24.4, begun within a minute after it was killed while it started."""
+    said = "ExtensionStoreBusyError: Extension store is busy at /home/me/.qwen/extension-store."
+    stderr = f"An unexpected critical error occurred:\n{said}\n    at file:///qwen/chunk.js:141054:15\n"
+    transcript, _ = told(tmp_path, "qwen", stderr=stderr, exit_status=1)
+    assert (transcript.status, transcript.error) == ("failed", said)
+
+
 def test_refusal_is_told_once_however_often_it_is_printed(tmp_path: Path) -> None:
     refusal = "Error resuming session: No previous sessions found for this project.\n"
     other = "Error resuming session: Invalid session identifier.\n"
