@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -130,12 +131,25 @@ def test_a_directory_of_somebody_else_is_not_taken(cli: Cli) -> None:
     assert list(place.iterdir()) == []
 
 
-def test_no_work_tree_is_made_before_all_can_be(cli: Cli) -> None:
-    made(cli, "one", "a/b", "a-b")
-    done = cli.run("start", "-e", "codex", "--branch", "one", "--branch", "a/b", "--branch", "a-b", "--json", "x")
+def test_a_branch_that_git_takes_for_head(cli: Cli) -> None:
+    """It would be checked out without any branch, and the agent's commits be nobody's."""
+    cli.repo.git("update-ref", "refs/heads/HEAD", "HEAD")
+    done = cli.run("start", "-e", "codex", "--branch", "HEAD", "--json", "x")
+    assert (done.json["error"]["code"], cli.calls()) == ("branch_invalid", [])
+
+
+@pytest.mark.parametrize("name", ["a-b", "c"], ids=["two of one name", "one that is gone"])
+def test_the_place_of_another_work_tree(cli: Cli, name: str) -> None:
+    """No work tree is made where not all can be."""
+    for other in ("a/b", name):
+        cli.repo.git("branch", other)
+    if name == "c":
+        cli.ok("start", "-e", "codex", "--branch", name, "x")
+        shutil.rmtree(f"{cli.repo.path}.worktrees")
+    before, calls = cli.repo.git("worktree", "list"), cli.calls()
+    done = cli.run("start", "-e", "codex", "--branch", "a/b", "--branch", name, "--json", "x")
     assert done.json["error"]["code"] == "worktree_taken"
-    assert "that of branch 'a/b' will be there" in done.json["error"]["message"]
-    assert not Path(f"{cli.repo.path}.worktrees").exists()
+    assert (cli.repo.git("worktree", "list"), cli.calls()) == (before, calls)
 
 
 USAGE = {

@@ -53,7 +53,8 @@ def start_all(ctx: Context, wanted: Wanted) -> int:
 
 def _check(ctx: Context, name: str) -> None:
     """Raises UserError `branch_invalid`, `branch_unknown`."""
-    if name.startswith("-") or in_repo(ctx.repo, "check-ref-format", HEADS + name, check=False).status:
+    # What git takes for something else, such as HEAD or @, it would check out without any branch.
+    if in_repo(ctx.repo, "check-ref-format", "--branch", name, check=False)[:2] != (0, f"{name}\n"):
         raise UserError(
             f"'{shown(name)}' is no name for a branch", code="branch_invalid", hints=("git branch lists them",)
         )
@@ -63,35 +64,34 @@ def _check(ctx: Context, name: str) -> None:
 
 
 def _places(ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
-    """The work tree of each branch: where it is checked out, else one that is made beside the repository.
-
-    None is made before all can be. Raises UserError `worktree_taken`.
-    """
+    """The work trees where the branches are checked out; those that are none yet are made once all of them can be."""
     trees = worktrees(ctx.repo)
-    there = {tree.branch: tree.path for tree in trees if tree.branch and os.path.isdir(tree.path)}
-    beside = (trees[0].path if trees else ctx.repo.top) + SUFFIX
-    new: dict[str, str] = {}
-    for name in names:
-        if name not in there:
-            path = os.path.join(beside, name.replace("/", "-"))
-            _refuse_taken(name, path, new)
-            new[path] = name
-    for path, name in new.items():
+    known = {tree.branch: tree.path for tree in trees if os.path.isdir(tree.path)}
+    main = trees[0].path if trees else ctx.repo.top
+    new = {name: os.path.join(main + SUFFIX, name.replace("/", "-")) for name in names if name not in known}
+    for name, path in new.items():
+        _free(name, path, [*_registered(ctx), *(new[other] for other in new if other != name)])
+    for name, path in new.items():
         in_repo(ctx.repo, "worktree", "add", "--quiet", "--", path, name)
         say(f"branch '{shown(name)}' is checked out in '{path}'")
-    made = {name: path for path, name in new.items()}
-    return {name: made.get(name) or there[name] for name in names}
+    return {name: new.get(name) or known[name] for name in names}
 
 
-def _refuse_taken(name: str, path: str, new: dict[str, str]) -> None:
-    if not (other := new.get(path)) and not os.path.lexists(path):
-        return
-    what = f"that of branch '{shown(other)}' will be" if other else "something else is"
-    raise UserError(
-        f"the work tree of branch '{shown(name)}' would be '{path}', and {what} there",
-        code="worktree_taken",
-        hints=(f"make one elsewhere: git worktree add DIR {quote(name)}",),
-    )
+def _registered(ctx: Context) -> list[str]:
+    """Where git has work trees, those included whose directory is gone."""
+    facts = in_repo(ctx.repo, "worktree", "list", "--porcelain", "-z").out.split("\0")
+    return [fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree ")]
+
+
+def _free(name: str, path: str, others: list[str]) -> None:
+    """Raises UserError `worktree_taken`. Git keeps the place of a work tree whose directory is gone."""
+    elsewhere = f"make one elsewhere: git worktree add DIR {quote(name)}"
+    would_be = f"the work tree of branch '{shown(name)}' would be '{path}'"
+    if os.path.lexists(path):
+        raise UserError(f"{would_be}, and something else is there", code="worktree_taken", hints=(elsewhere,))
+    if path in others:
+        free = "if that is gone for good: git worktree prune (a locked one: git worktree unlock, first)"
+        raise UserError(f"{would_be}, the place of another", code="worktree_taken", hints=(free, elsewhere))
 
 
 def _job(ctx: Context, wanted: Wanted, name: str, place: str) -> pool.Job:
