@@ -84,9 +84,11 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
         for branch, pointed in pointer.read(ctx.repo, ctx.config).items():
             if pointed == handle:
                 gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
-        ctx.runs.remove(handle)
         trash = f"{os.path.dirname(path)}/{TRASH}{run.row.run_id}"
         try:
+            if os.path.lexists(trash):  # of the same run, which came back by its note
+                throw_away(trash)
+            ctx.runs.remove(handle)
             with suppress(FileNotFoundError):
                 os.rename(path, trash)
             throw_away(trash)

@@ -233,3 +233,13 @@ def test_killed_on_the_way(here: Cli, monkeypatch: pytest.MonkeyPatch, place: st
         here.ok("resume", begun.handle, "go on")
         here.ok("prune", begun.handle)
     assert here.run("doctor").status == 0
+
+
+def test_what_a_killed_prune_left_of_the_same_run_is_not_in_the_way(cli: Cli) -> None:
+    """A run that its note brought back has the same name again."""
+    made = run(cli, A)
+    remains = Path(cli.layout.runs_dir, f".pruned-{made.run_id}")
+    remains.mkdir()
+    (remains / "printed").touch()
+    cli.ok("prune", A)
+    assert left(cli) == []
