@@ -64,14 +64,23 @@ def push(ctx: Context, remote: str) -> Shared:
 
 
 def look(ctx: Context, remote: str) -> str:
-    """Fetch the remote's notes beside ours; what it names, empty where it has none."""
+    """Fetch the remote's notes beside ours; what it names, empty where it has none. Raises UserError `notes_odd`."""
     if not _there(ctx, remote):
         notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
         return ""
     refspec = f"+{notes.REF}:{tracking(remote)}"
     own = ("--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules")
     _git(ctx, "fetch", "--quiet", *own, remote, refspec)
-    return notes.tip(ctx.repo, tracking(remote))
+    theirs = notes.tip(ctx.repo, tracking(remote))
+    # Ours would become what git refuses to write to, if it took that over.
+    if (kind := notes.shared(ctx.repo, "cat-file", "-t", theirs).out.strip()) != "commit":
+        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
+        raise UserError(
+            f"{notes.REF} of {remote} is a {kind}, and no commit as notes are",
+            code="notes_odd",
+            hints=(f"if nobody needs it there: git push {remote} :{notes.REF}",),
+        )
+    return theirs
 
 
 def tracking(remote: str) -> str:

@@ -219,3 +219,19 @@ def test_a_sha256_repository(tmp_path: Path, isolated: Path) -> None:
     cli = Cli(one, isolated)
     assert cli.ok("notes", "push").out == "fetched 0 runs from origin, pushed 1 run\n"
     assert bare.git("notes", "--ref=agent", "show", one.head())
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
+def test_a_remote_whose_notes_are_no_commit(two: tuple[Cli, Cli], kind: str) -> None:
+    """Ours would become the same, and git refuse to write any note then."""
+    one, other = two
+    one.repo.git("tag", "-a", "-m", "x", "tagged")
+    odd = {"blob": "HEAD:" + one.repo.git("ls-files").split()[0], "tree": "HEAD^{tree}", "tag": "tagged"}[kind]
+    one.repo.git("push", "-q", "origin", f"{one.repo.git('rev-parse', odd).strip()}:{notes.REF}")
+    for word in ("fetch", "push", "status"):
+        done = other.run("notes", word, "--json")
+        assert (done.status, done.json["error"]["code"]) == (128, "notes_odd"), done
+        assert f" is a {kind}, and no commit" in done.lines[0]
+    assert not other.repo.git("for-each-ref", "refs/notes")
+    begun = other.begin("codex")
+    assert other.noted() == [begun.handle]
