@@ -131,6 +131,7 @@ def test_killed_with_its_engine(cli: Cli) -> None:
     first, second = cli.attempt(1), cli.attempt(2)
     assert (done.lines, first.status, first.session) == ([said], "interrupted", begun.session)
     assert (second.resumed, cli.record().status, cli.noted()) == ("yes", "completed", [begun.handle])
+    assert "\nattempt 1  start, interrupted, its end was not seen\n" in cli.ok("show").out
     assert cli.run("doctor").out == "nothing is wrong\n"
 
 

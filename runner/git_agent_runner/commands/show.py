@@ -111,7 +111,8 @@ def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
         return "adopted: nothing was run"
     if attempt.ended_at is None:
         return f"{attempt.kind}, {state_text(ctx, record)}"
-    exit_text = "not started" if attempt.exit_status is None else f"exit {attempt.exit_status}"
+    unseen = "not started" if attempt.pid is None else "its end was not seen"
+    exit_text = unseen if attempt.exit_status is None else f"exit {attempt.exit_status}"
     resumed = f", resumed: {attempt.resumed}" if attempt.resumed else ""
     return f"{attempt.kind}, {attempt.status}, {exit_text}{resumed}"
 
