@@ -188,3 +188,8 @@ def test_extract_reads_anyones_transcript(cli: Cli, tmp_path: Path) -> None:
         "status    interrupted",
     ]
     assert cli.run("extract", "codex", str(tmp_path)).lines == [f"fatal: cannot read '{tmp_path}': Is a directory"]
+
+
+def test_the_summary_offers_no_resume_where_flags_leave_no_session(cli: Cli) -> None:
+    done = cli.ok("start", "-e", "codex", "x", "--", "--ephemeral")
+    assert "\nresume    no: with --ephemeral codex keeps no session\n" in done.err

@@ -12,7 +12,7 @@ from git_agent_extractors.model import Event, Source
 from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.drive import Finished
-from git_agent_runner.engines import load
+from git_agent_runner.engines import arguments, load
 from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
@@ -134,8 +134,15 @@ def _summary(ctx: Context, done: Finished) -> Summary:
         session=session_text(record),
         branch=f"{record.branch or '(detached)'} @ {commit[:7]}",
         run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {facts}{verdict}",
-        resume=resume_line(ctx, record, pointed=done.settled.pointed),
+        resume=_resume(ctx, record, pointed=done.settled.pointed),
     )
+
+
+def _resume(ctx: Context, record: Record, *, pointed: bool) -> str:
+    """The line to type; none where the person's own flags leave no session."""
+    for word in arguments.find(load(record.agent_name).options, record.launch_args, "no_session"):
+        return f"no: with {word.name} {record.agent_name} keeps no session"
+    return resume_line(ctx, record, pointed=pointed)
 
 
 def session_text(record: Record) -> str:
