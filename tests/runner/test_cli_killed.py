@@ -107,9 +107,11 @@ def settled(cli: Cli) -> None:
     assert (record.status, record.session.value is None, cli.attempt().ended_at) == (None, False, None)
     assert cli.pointers() == {"main": record.handle}
     before = cli.state()
-    assert "status    interrupted (git-agent could not settle it)" in cli.ok("status").out
-    assert "attempt 1  start, interrupted (git-agent could not settle it)" in cli.ok("show").out
-    assert "  interrupted  " in cli.ok("list").out
+    assert "status    dead (git-agent could not settle it)" in cli.ok("status").out
+    assert "attempt 1  start, dead (git-agent could not settle it)" in cli.ok("show").out
+    assert "  dead  " in cli.ok("list").out
+    listed = cli.ok("list", "--json").json["runs"][0]
+    assert (listed["state"], listed["status"]) == ("dead", "interrupted")
     done = cli.run("doctor")
     assert (done.status, done.out.splitlines()) == (
         1,
@@ -141,7 +143,7 @@ def test_killed_after_the_engine_was_done(cli: Cli) -> None:
     while '"type":"result"' not in kept.read_text():
         time.sleep(0.02)
     run.kill_all()
-    assert "interrupted" in cli.ok("list").out
+    assert "  dead  " in cli.ok("list").out
     cli.ok("resume", "go on")
     assert cli.attempt(1).status == "completed"
 

@@ -9,6 +9,7 @@ import click
 
 from git_agent_runner import context, refs
 from git_agent_runner.context import Context
+from git_agent_runner.model import State
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
@@ -47,19 +48,23 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
         row.handle,
         row.agent_name,
         row.branch or "(detached)",
-        status(ctx, row),
+        status(row, state(ctx, row)),
         age(row.updated_at, now),
         commit,
         session,
     )
 
 
-def status(ctx: Context, row: Row) -> str:
-    """The last attempt's status; while there is none, and where a resume is queued, what the run's locks say."""
+def state(ctx: Context, row: Row) -> State:
+    """What the run's locks say. A record with a status is settled, which saves a look at its attempts."""
     if row.status and not attempts.queued(ctx.layout, row.handle):
-        return row.status
-    state = attempts.state(ctx.layout, row.handle, row.run_id)
-    return "interrupted" if state == "dead" else state
+        return "finished"
+    return attempts.state(ctx.layout, row.handle, row.run_id)
+
+
+def status(row: Row, now: State) -> str:
+    """The last attempt's status, or the state of a run that has not finished."""
+    return row.status if now == "finished" and row.status else now
 
 
 def age(moment: str, now: float) -> str:
@@ -77,12 +82,14 @@ def age(moment: str, now: float) -> str:
 
 
 def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
+    now = state(ctx, row)
     return {
         "handle": row.handle,
         "runId": row.run_id,
         "engine": row.agent_name,
         "branch": row.branch,
-        "status": status(ctx, row),
+        "state": now,
+        "status": "interrupted" if now == "dead" else status(row, now),
         "attempts": row.attempts,
         "session": row.session_value,
         "createdAt": row.created_at,

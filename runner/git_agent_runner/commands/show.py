@@ -73,7 +73,7 @@ def state_text(ctx: Context, record: Record) -> str:
         return state + stalled + (", another resume waits for it" if attempts.queued(ctx.layout, record.handle) else "")
     if state == "waiting":
         return "waiting: a resume is queued until its session is free"
-    return "interrupted (git-agent could not settle it)" if state == "dead" else record.status or "unknown"
+    return "dead (git-agent could not settle it)" if state == "dead" else record.status or "unknown"
 
 
 def _silence(ctx: Context, record: Record) -> float:
