@@ -323,6 +323,19 @@ def test_a_session_that_claude_soon_deletes(cli: Cli, settings: dict[str, object
     assert said.err.startswith("".join(f"warning: {text}\n" for text in json.loads(said.out)["warnings"]))
 
 
+@pytest.mark.parametrize(
+    ("days", "found"), [pytest.param(29.5, True, id="within a day"), pytest.param(28, False, id="in two days")]
+)
+def test_a_session_that_gemini_soon_deletes(cli: Cli, days: float, found: bool) -> None:
+    without_copy(cli, cli.begin("gemini"))
+    written = time.time() - days * 86400
+    for path in cli.home.glob(".gemini/tmp/*/chats/*"):
+        os.utime(path, (written, written))
+    assert codes(cli) == (["session_expiring"] if found else [])
+    said = [line for line in cli.ok("status").lines if line.startswith("warning: gemini deletes session")]
+    assert len(said) == found
+
+
 def test_a_repository_that_may_not_be_written() -> None:
     """As an unprivileged user, since root writes through mode bits; its parents are closed to others, so it moves."""
     folder = Path(tempfile.mkdtemp(prefix="git-agent-", dir="/tmp"))

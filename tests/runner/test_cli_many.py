@@ -106,6 +106,24 @@ def test_of_a_branch_one_run_goes_on(cli: Cli) -> None:
     assert skipped(done) == {old: f"run {new} is the one of branch 'main'"}
 
 
+def test_of_a_session_one_run_goes_on(cli: Cli, tmp_path: Path) -> None:
+    """Two branches' runs have it, by --session: their messages would run into each other."""
+    old = cli.begin(cwd=branch(cli, tmp_path, "old"), FAKE_CMD=CRASH).handle
+    new = cli.begin(cwd=branch(cli, tmp_path, "new"), FAKE_CMD=CRASH).handle
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(new, "completed", "resume")]
+    assert skipped(done) == {old: f"run {new} has the same session"}
+
+
+def test_of_a_detached_heads_directory_one_run_goes_on(cli: Cli) -> None:
+    cli.repo.git("checkout", "-q", "--detach")
+    old = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
+    new = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(new, "completed", "resume")]
+    assert skipped(done) == {old: f"run {new} is the one of '{cli.repo.path}'"}
+
+
 def test_a_finished_run_keeps_its_branchs_older_ones_from_going_on(cli: Cli) -> None:
     old = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
     new = cli.begin("claude", FAKE_ID="new").handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -15,10 +16,12 @@ import psutil
 import pytest
 
 from git_agent_runner.policies import taken
+from git_agent_runner.policies.decide import JITTER
 from support.cli import Cli, Done, wait_for
 
 TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
 LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
+LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
 CRASH = "kill -9 $PPID"
 PATIENCE = 60.0
 
@@ -128,7 +131,7 @@ def test_a_session_that_is_gone_is_as_none(cli: Cli, action: str, sent: str) -> 
 
 
 def test_a_rate_limit_waits(cli: Cli) -> None:
-    begun = cli.begin(FAKE_OUT=LIMITED, FAKE_ID="01a21f23-f035-7581-abad-6c71257a4c0d", FAKE_EXIT="1")
+    begun = cli.begin(FAKE_OUT=LIMITED, FAKE_ID=LIMITED_ID, FAKE_EXIT="1")
     policies(cli, 'on_error = [ { match = "rate_limited", action = "resume", cooldown = "2s" } ]')
     done = cli.ok("watch", "--json")
     assert ours(done)[1].startswith(f"{begun.handle} main: rate_limited: resume in ")
@@ -139,6 +142,20 @@ def test_a_rate_limit_waits(cli: Cli) -> None:
         "schema": 1,
         "runs": [{"handle": begun.handle, "branch": "main", "actions": 1, "end": None, "reason": ""}],
     }
+
+
+def test_the_engine_is_given_the_time_that_it_asks_for(cli: Cli, tmp_path: Path) -> None:
+    told: list[Any] = [{"type": "thread.started", "thread_id": LIMITED_ID}, {"type": "turn.started"}]
+    text = "Rate limit reached. Please try again in 500s. (429 Too Many Requests)"
+    told += [{"type": "error", "message": text}, {"type": "turn.failed", "error": {"message": text}}]
+    (tmp_path / "out").write_text("".join(json.dumps(line) + "\n" for line in told))
+    begun = cli.begin(FAKE_OUT=str(tmp_path / "out"), FAKE_ID=LIMITED_ID, FAKE_EXIT="1")
+    policies(cli, 'on_error = { match = "rate_limited", action = "resume", cooldown = "1s" }')
+    done = cli.ok("watch", "--once")
+    (line,) = ours(done)[1:]
+    wait = re.fullmatch(rf"{begun.handle} main: rate_limited: resume in (\d+) s", line)
+    assert wait, line
+    assert 400 <= int(wait[1]) <= 500 * (1 + JITTER)
 
 
 def seconds(moment: str) -> float:
