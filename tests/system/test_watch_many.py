@@ -129,6 +129,8 @@ def attempts(world: World, runs: list[dict[str, Any]]) -> Iterator[Attempt]:
 def asked_in_its_time(world: World, every: list[Attempt]) -> None:
     """The run's prompt reached the model from its first attempt, and nothing did outside of an attempt.
 
+    No conversation holds more messages to go on than attempts were begun to send one.
+
     What asks for the same again is the engine itself, within its attempt.
     """
     mine = defaultdict(list)
@@ -136,6 +138,9 @@ def asked_in_its_time(world: World, every: list[Attempt]) -> None:
         mine[world.facts(attempt.handle)["attempts"][0]["message"].split()[0]].append(attempt)
     for entry in world.requests():
         marker = next(iter(entry.markers), "")
+        later = [one for one in mine[marker] if one.number > 1 and one.begun <= entry.time + SLACK]
+        sent = [text for text in entry.users if "go on" in text.head]
+        assert len(sent) <= len(later), f"a message was sent twice: {marker}, {entry.users}"
         windows = [one.number for one in mine[marker] if one.begun - SLACK <= entry.time <= one.ended + SLACK]
         assert windows, (marker, entry.time, mine[marker])
         if marker in entry.users[-1].head:
