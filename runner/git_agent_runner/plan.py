@@ -37,7 +37,8 @@ class Plan(NamedTuple):
     """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs. `copy`
-    is to be put back first: the engine has lost the session. `instead_of` is why the session is not resumed by its id.
+    is to be put back first: the engine has lost the session; `restored` is when the one was made that was put back.
+    `instead_of` is why the session is not resumed by its id.
     """
 
     record: Record
@@ -53,6 +54,7 @@ class Plan(NamedTuple):
     copy: Copy | None = None
     picker: bool = False
     instead_of: UserError | None = None
+    restored: str | None = None
 
     @property
     def strategy(self) -> Strategy:

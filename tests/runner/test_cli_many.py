@@ -153,8 +153,18 @@ def test_a_session_that_is_gone_begins_anew_with_the_runs_own_prompt(cli: Cli) -
     cli.forget_copies()
     done = cli.ok("resume", "--all")
     assert f"{handle}  main    codex   completed, in a new session, attempt 2" in done.out
-    assert f"git-agent: {handle} main (codex): completed, in a new session" in done.lines
+    begins = f"git-agent: {handle} main (codex): completed, in a new session (session "
+    assert any(line.startswith(begins) and "codex has no such session" in line for line in done.lines)
     assert [call["stdin"] for call in cli.calls()] == ["begin", "begin"]
+
+
+def test_a_session_that_is_put_back_is_said(cli: Cli) -> None:
+    handle = cli.begin(FAKE_CMD=CRASH).handle
+    shutil.rmtree(cli.home / ".codex/sessions")
+    done = cli.ok("resume", "--all", "--json")
+    assert resumed(done) == [(handle, "completed", "resume")]
+    said = "completed; its engine had lost the session: the copy was put back"
+    assert f"git-agent: {handle} main (codex): {said}" in done.lines
 
 
 @pytest.mark.parametrize("session", ["none", "new"])

@@ -34,7 +34,7 @@ def resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
             code="session_missing",
         )
     say(f"{name} had lost session {copy.session}: the copy of {copy.saved_at} was put back")
-    return again
+    return again._replace(restored=copy.saved_at)
 
 
 def _plan(ctx: Context, wish: Wish, record: Record) -> Plan:

@@ -175,6 +175,7 @@ def _json(plan: Plan, done: Finished, status: int) -> dict[str, Any]:
         "strategy": plan.strategy,
         "fallbackCode": plan.instead_of.code if plan.instead_of else None,
         "fallbackReason": plan.instead_of.message if plan.instead_of else None,
+        "restored": plan.restored,
         "status": attempt.status,
         "resumed": attempt.resumed,
         "session": record.session._asdict(),

@@ -85,7 +85,7 @@ def _took(found: Results, job: Job, worker: Worker) -> str:
     answer = worker.answer()
     if "status" in answer:
         found.ran.append({**job.facts, **{name: answer[name] for name in ("handle", *_TOLD)}})
-        return came_to(answer)
+        return at_length(answer)
     error = answer.get("error") or {}
     found.failed.append(Failed(job, str(error.get("message") or f"git-agent ended with {worker.process.returncode}")))
     return "not begun"
@@ -99,3 +99,10 @@ def came_to(one: dict[str, Any]) -> str:
     """For people. A fresh session in an old run, or one that began anew in silence, is not the same as one gone on."""
     anew = ", NOT resumed" if one.get("resumed") == "as_new" else ""
     return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else anew}"
+
+
+def at_length(answer: dict[str, Any]) -> str:
+    """With what git-agent would have said aloud of one run alone: why it was not resumed, what was put back."""
+    why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
+    back = "; its engine had lost the session: the copy was put back" if answer.get("restored") else ""
+    return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"

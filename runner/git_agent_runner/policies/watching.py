@@ -11,7 +11,7 @@ import time
 from typing import Any, NamedTuple
 
 from git_agent_runner import settings
-from git_agent_runner.commands.pool import came_to
+from git_agent_runner.commands.pool import at_length
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies import taken, trouble
@@ -196,7 +196,7 @@ class Watch:
         elif isinstance(error, dict) and error.get("code") not in _AGAIN:
             reason = str(error.get("message", "it could not go on"))
         else:
-            told = f"attempt {answer['attempt']}: {came_to(answer)}" if "status" in answer else "looking again"
+            told = f"attempt {answer['attempt']}: {at_length(answer)}" if "status" in answer else "looking again"
             self._say(row, told)
             return
         kept = taken.read(self._ctx.layout, row.run_id) or Kept(busy.number, busy.trigger, 1)
