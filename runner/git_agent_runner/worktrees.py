@@ -74,11 +74,20 @@ def _nowhere(record: Record, repo: Repository, trees: list[Worktree], elsewhere:
     tree = recorded or Worktree(repo.top, repo.branch)
     here = tree.path == repo.top
     git = "git" if here else f"git -C {shlex.quote(tree.path)}"
-    branch = shlex.quote(record.branch)
-    if commit_of(repo, HEADS + record.branch) is None:
-        branch = f"-c {branch} {record.start_commit or ''}".rstrip()
-    works = elsewhere(False)
-    then = "resumes there too" if works else "resumes a session only in its own directory"
+    there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
+    exists = commit_of(repo, HEADS + record.branch) is not None
+    then = "resumes there too" if elsewhere(False) else "resumes a session only in its own directory"
+    if not os.path.isdir(record.worktree):
+        again = f"{there} {branch}" if exists else f"-b {branch} {there} {record.start_commit or ''}".rstrip()
+        return UserError(
+            f"the work tree of run {record.handle} is gone: '{record.worktree}'",
+            code="directory_gone",
+            hints=(
+                f"git worktree add -f {again}",
+                f"or choose the directory yourself with --cwd DIR: {record.agent_name} {then}",
+            ),
+        )
+    branch = branch if exists else f"-c {branch} {record.start_commit or ''}".rstrip()
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}', but {_checked_out(tree, here=here)}",
         code="branch_elsewhere",

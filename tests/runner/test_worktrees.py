@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +139,24 @@ def test_removed_worktree(repo: GitRepo, tmp_path: Path) -> None:
     assert caught.value.code == "directory_gone"
     assert f"'{linked.path}'" in caught.value.message
     take(caught.value.hints, repo)
+    assert place(made, repo.facts(), only_there) == Place(str(linked.path), None)
+
+
+@pytest.mark.parametrize("how", ["removed", "deleted", "its branch, too"])
+def test_removed_worktree_whose_branch_is_checked_out_nowhere(repo: GitRepo, tmp_path: Path, how: str) -> None:
+    linked = repo.worktree(tmp_path / "it's", "feat")
+    made = record(linked, HANDLE)
+    if how == "deleted":
+        shutil.rmtree(linked.path)
+    else:
+        repo.git("worktree", "remove", str(linked.path))
+    if how == "its branch, too":
+        repo.git("branch", "-q", "-D", "feat")
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), anywhere)
+    assert caught.value.code == "directory_gone"
+    assert caught.value.message == f"the work tree of run {HANDLE} is gone: '{linked.path}'"
+    take(caught.value.hints[:1], repo)
     assert place(made, repo.facts(), only_there) == Place(str(linked.path), None)
 
 

@@ -38,6 +38,13 @@ def _lines(policy: Policy) -> list[str]:
 
 
 def _words(action: Action) -> str:
-    run = f", runs: {command_line(action.run)}" if action.run else ""
-    said = f', says: "{action.message}"' if action.message else ""
-    return f"{action.kind}{run}{said}"
+    words: list[str] = [action.kind]
+    if action.run:
+        words.append(f"runs: {command_line(action.run)}")
+    if action.message:
+        words.append(f'says{"" if action.append else " in a new session"}: "{action.message}"')
+    if action.attempts != 1:
+        words.append(f"attempts: {action.attempts or 'forever'}")
+    if action.cooldown:
+        words.append(f"cooldown: {action.cooldown:g} s")
+    return ", ".join(words)

@@ -59,7 +59,7 @@ def _check(ctx: Context, name: str) -> None:
             f"'{shown(name)}' is no name for a branch", code="branch_invalid", hints=("git branch lists them",)
         )
     if commit_of(ctx.repo, HEADS + name) is None:
-        hint = f"make it first: git branch {quote(name)}"
+        hint = f"make it first: git branch {quote(name)}" if ctx.repo.head else "make a first commit; there is none yet"
         raise UserError(f"there is no branch '{shown(name)}'", code="branch_unknown", hints=(hint,))
 
 

@@ -16,6 +16,8 @@ from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
+from git_agent_runner.policies import taken
+from git_agent_runner.policies.taken import Kept
 from git_agent_runner.present import command_line, print_json, shown, warn
 from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
@@ -85,6 +87,7 @@ def _silence(ctx: Context, record: Record) -> float:
 
 def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError | None) -> list[tuple[str, str]]:
     session = f"{record.session.field} {record.session.value}" if record.session.value else "no session id"
+    kept = _given_up(ctx, record)
     rows = [
         ("handle", f"{record.handle}   {record.agent_name} {record.engine_version} · {session}"),
         ("branch", f"{record.branch or '(detached)'} from {_commit(ctx, record)}"),
@@ -93,10 +96,17 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
         ("status", f"{state_text(ctx, record)}, {age(record.updated_at, time.time())}"),
         ("flags", command_line(record.launch_args)),
         ("parent", record.parent_session or ""),
+        ("policy", f"{kept.end}: {kept.reason}" if kept else ""),
         ("survivors", ", ".join(story[-1].survivors) if story else ""),
         ("resume", f"no: {reason.message}" if reason else resume_line(ctx, record)),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _given_up(ctx: Context, record: Record) -> Kept | None:
+    """What `watch` wrote down when it left the last attempt alone."""
+    kept = taken.read(ctx.layout, record.run_id)
+    return kept if kept and kept.end and kept.attempt == record.attempts else None
 
 
 def _commit(ctx: Context, record: Record) -> str:
@@ -165,6 +175,7 @@ def _object(ctx: Context, record: Record, story: list[Attempt], reason: UserErro
         "status": record.status,
         "createdAt": record.created_at,
         "updatedAt": record.updated_at,
+        "policy": {"end": kept.end, "reason": kept.reason} if (kept := _given_up(ctx, record)) else None,
         "resumable": reason is None,
         "reason": None if reason is None else {"code": reason.code, "message": reason.message, "hints": reason.hints},
         "attempts": [_attempt_object(attempt) for attempt in story],

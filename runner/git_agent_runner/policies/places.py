@@ -155,7 +155,9 @@ def _text(path: str) -> str:
 
 
 def _unreadable(path: str, reason: str) -> UserError:
-    return UserError(f"cannot read '{path}': {reason}", code="policy_invalid", hints=("mend it, or remove it",))
+    return UserError(
+        f"cannot read '{path}': {reason}", code="policy_invalid", hints=("it must be a readable file of UTF-8 text",)
+    )
 
 
 def _refuse_tracked(ctx: Context, path: str) -> None:
