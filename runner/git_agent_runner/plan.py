@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.context import Context, find_program, later, timestamp
+from git_agent_runner.directory import directory, work_tree_of
 from git_agent_runner.engines import MODULES, arguments, load
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, Version, dotted
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import (
@@ -21,7 +22,7 @@ from git_agent_runner.preflight import (
     refuse_live,
     refuse_strays,
 )
-from git_agent_runner.refs import busy_branch, worktrees
+from git_agent_runner.refs import busy_branch
 from git_agent_runner.sessions import locate, session_value
 from git_agent_runner.worktrees import Place, place
 
@@ -98,7 +99,7 @@ def plan_start(
     args = merged_args(engine, program, recorded, given, resuming=existing is not None)
     if message is not None:
         engine.check_message(program.version, message)
-    record = _replaced(ctx, existing, cwd) if existing else _new_record(ctx, engine, _directory(ctx, engine, args))
+    record = _replaced(ctx, existing, cwd) if existing else _new_record(ctx, engine, directory(ctx, engine, args))
     launch = Launch(
         binary=program.binary,
         version=program.version,
@@ -119,7 +120,7 @@ def plan_start(
         interactive=interactive,
         notes=(
             *_leaves_nothing(engine, args),
-            *_said(engine.launch_note(program.version, args), engine.message_note(launch)),
+            *_said(*_notes(engine, launch, args)),
         ),
     )
 
@@ -176,12 +177,7 @@ def plan_resume(
         forks=engine.forks(program.version, args),
         interactive=interactive,
         adopts=picker or value is None,
-        notes=_said(
-            where.note,
-            _elsewhere(engine, program.version, launch),
-            engine.launch_note(program.version, args),
-            engine.message_note(launch),
-        ),
+        notes=_said(where.note, _elsewhere(engine, launch), *_notes(engine, launch, args)),
         copy=copy,
         picker=picker,
     )
@@ -221,31 +217,6 @@ def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     return existing._replace(cwd=place.cwd, worktree=work_tree_of(ctx, place.cwd) or existing.worktree)
 
 
-def _directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
-    """Where a new run works: a `-C DIR` of the engine's, resolved; else the person's directory."""
-    named = arguments.directory(engine.options, args)
-    inside = ctx.cwd if _inside(ctx.cwd, ctx.repo.top) else ctx.repo.top
-    cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
-    if not os.path.isdir(cwd):
-        raise UserError(f"there is no directory '{cwd}'", code="directory_gone", hints=("make it first",))
-    if cwd != inside and work_tree_of(ctx, cwd) != ctx.repo.top:
-        raise UserError(
-            f"'{cwd}' is outside this work tree",
-            code="directory_outside",
-            hints=("a run belongs to the branch of the work tree it runs in; start it from that one",),
-        )
-    return cwd
-
-
-def work_tree_of(ctx: Context, cwd: str) -> str | None:
-    """The work tree that a directory lies in; one may lie inside of another."""
-    return max((tree.path for tree in worktrees(ctx.repo) if _inside(cwd, tree.path)), key=len, default=None)
-
-
-def _inside(path: str, top: str) -> bool:
-    return path == top or path.startswith(top.rstrip("/") + "/")
-
-
 def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> Place:
     return place(
         record,
@@ -256,11 +227,15 @@ def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callab
     )
 
 
-def _elsewhere(engine: Engine, version: Version, launch: Launch) -> str | None:
+def _notes(engine: Engine, launch: Launch, args: tuple[str, ...]) -> tuple[str | None, ...]:
+    return (engine.launch_note(launch.version, args), engine.message_note(launch))
+
+
+def _elsewhere(engine: Engine, launch: Launch) -> str | None:
     """What the engine does when it resumes in a directory that is not the session's."""
     if launch.session_cwd is None or os.path.realpath(launch.session_cwd) == os.path.realpath(launch.cwd):
         return None
-    return engine.elsewhere_note(version)
+    return engine.elsewhere_note(launch.version)
 
 
 def _leaves_nothing(engine: Engine, args: tuple[str, ...]) -> tuple[str, ...]:

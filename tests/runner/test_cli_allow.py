@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 from support.cli import Cli
+from support.watching import policies
 
 CRASH = "kill -9 $PPID"
 LIMITED = str(Path(__file__).parents[1] / "extractors/transcripts/codex/0.171.0/14a-ratelimit/stdout")
 LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
-
-
-def policies(cli: Cli, text: str) -> None:
-    path = cli.home / ".config/git-agent/policies.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 SETTINGS = {
@@ -94,6 +89,17 @@ def test_a_tracked_file_counts_once_it_was_allowed(cli: Cli) -> None:
     assert shown.out == 'on_dead: resume, says: "as the team says"\n'
     cli.ok("watch")
     assert cli.calls()[1]["stdin"] == "as the team says"
+
+
+def test_all_that_an_allowed_file_would_do_is_said(cli: Cli) -> None:
+    (cli.repo.path / "team.toml").write_text(
+        'on_dead = { action = "resume", message = "anew", attempts = "forever", cooldown = "90s" }\n'
+        'on_error = [ { match = "auth_failed", action = "gate", run = ["ask", "it\'s me"], attempts = 3 } ]\n'
+    )
+    assert cli.ok("allow", "team.toml").out == (
+        'on_dead: resume, says in a new session: "anew", attempts: forever, cooldown: 90 s\n'
+        "on_error auth_failed: gate, runs: ask 'it'\"'\"'s me', attempts: 3\n"
+    )
 
 
 def test_a_tracked_file_that_changed_counts_no_more(cli: Cli) -> None:

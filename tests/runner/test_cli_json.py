@@ -14,6 +14,7 @@ import git_agent_fixtures
 import git_agent_hooks.main
 import git_agent_runner.cli
 from git_agent_extractors.model import Status
+from git_agent_runner.policies import taken
 from git_agent_runner.store import attempts
 from support import docs
 from support.cli import Cli
@@ -60,7 +61,8 @@ def test_terminal(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["status", "show"])
 def test_status_and_show(cli: Cli, command: str) -> None:
-    cli.begin(FAKE_ID="none")
+    begun = cli.begin(FAKE_ID="none")
+    taken.write(cli.layout, begun.run_id, taken.Kept(1, "on_error", 1, "no session", "escalated"))
     assert printed(cli.ok(command, "--json").json) == documented("status and show")
 
 

@@ -7,16 +7,15 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.cli import Cli, Done
+from support.watching import PATIENCE, until
 
 CRASH = "kill -9 $PPID"
 LIMITED = str(Path(__file__).parents[1] / "extractors/transcripts/codex/0.171.0/14a-ratelimit/stdout")
-PATIENCE = 60.0
 ON = "Continue from where you left off."
 
 
@@ -24,13 +23,6 @@ def branch(cli: Cli, tmp_path: Path, name: str) -> Path:
     where = tmp_path / name
     cli.repo.git("worktree", "add", "-q", "-b", name, str(where))
     return where
-
-
-def until(found: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def live(cli: Cli, where: Path) -> subprocess.Popen[bytes]:

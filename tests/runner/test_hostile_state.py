@@ -127,6 +127,7 @@ def test_no_file_in_the_place_of_one(here: Cli, tell: Tell, name: str, what: str
     here.repo.git("config", "agent.onDead", "resume")
     for words in (*LOOKS, "doctor --repair", "watch --once", "resume x"):
         tell(words)
+    assert here.record(begun.handle).session == begun.session
 
 
 @pytest.mark.parametrize("place", ["run", "session", "waiting", "record"])
@@ -159,6 +160,7 @@ def test_a_time_that_is_none(here: Cli, tell: Tell, moment: str) -> None:
         path.write_text(re.sub(r"^(\w+(?:At|Started)): \"[^\"]*\"$", rf'\1: "{moment}"', text, flags=re.MULTILINE))
     for words in (*LOOKS, "resume --all -n", "prune --older-than 1h -n", "doctor --repair", "watch --once"):
         tell(words)
+    assert here.record(begun.handle).session == begun.session
 
 
 def beneath(folder: Path) -> dict[str, bytes | None]:

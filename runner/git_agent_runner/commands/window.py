@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.commands.dry_run import SCHEMA, planned
 from git_agent_runner.context import Context
+from git_agent_runner.directory import work_tree_of
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
 from git_agent_runner.launchers.command import Window
 from git_agent_runner.launchers.opening import open_window, plan_opening
 from git_agent_runner.launchers.terminals import Facts
-from git_agent_runner.plan import Plan, work_tree_of
+from git_agent_runner.plan import Plan
 from git_agent_runner.present import command_line, print_json, quote, say
 
 if TYPE_CHECKING:

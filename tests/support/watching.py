@@ -1,0 +1,37 @@
+"""What tests of `git agent watch` share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from git_agent_runner.policies import taken
+from support.cli import Cli, Done
+
+CRASH = "kill -9 $PPID"
+PATIENCE = 60.0  # seconds
+
+
+def policies(cli: Cli, text: str) -> None:
+    path = cli.home / ".config/git-agent/policies.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def messages(cli: Cli) -> list[str]:
+    return [call["stdin"] for call in cli.calls()]
+
+
+def kept(cli: Cli) -> taken.Kept | None:
+    return taken.read(cli.layout, cli.record().run_id)
+
+
+def until(found: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def ours(done: Done) -> list[str]:
+    return [line.removeprefix("git-agent: ") for line in done.lines if line.startswith("git-agent: ")]
