@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -62,6 +61,8 @@ class Listing(NamedTuple):
 
 def by_start(row: Row) -> tuple[float, str]:
     """A key that sorts rows by their start, newest first; one that cannot be read is taken from the run's id."""
+    from datetime import datetime  # a rare need
+
     for text in (row.created_at, row.run_id[:16]):
         with suppress(ValueError, OverflowError):
             return (-datetime.fromisoformat(text).timestamp(), row.run_id)
