@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 RECORDINGS = Path("fixtures", "recordings")
-EXTRA = ("pip install 'git-agent-runner[fixtures]'",)
+EXTRA = ("in a checkout of git-agent: pip install '.[fixtures]'",)
 
 
 @click.group(short_help="Record engines and look at recordings")
