@@ -7,10 +7,10 @@ import time
 from git_agent_hooks import state
 from git_agent_hooks.fired import Fired
 from git_agent_runner.context import Context
-from git_agent_runner.engines.files import moment
 from git_agent_runner.model import Record
 from git_agent_runner.present import shown
 from git_agent_runner.resolve import at_hand
+from git_agent_runner.times import moment
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 

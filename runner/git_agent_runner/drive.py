@@ -74,6 +74,7 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
             error.hints = (*error.hints, *_unsettled(live.record))
             raise
         finally:
+            held.close()
             live.finish()  # not before: whoever reads it may pause for ever
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -50,9 +51,10 @@ def say(message: str) -> None:
 
 
 def _lines(word: str, texts: Iterable[str]) -> None:
-    for text in texts:
-        for line in text.splitlines() or [""]:
-            print(f"{word}: {shown(line)}", file=sys.stderr, flush=True)
+    lines = [f"{word}: {shown(line)}" for text in texts for line in text.splitlines() or [""]]
+    with suppress(OSError):  # a full disk, or a terminal that went away: it must not end what we tell of
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.context import Context
-from git_agent_runner.engines.files import moment
 from git_agent_runner.errors import UserError
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, gitconfig, linepick, pointer
 from git_agent_runner.store.cache import Row
+from git_agent_runner.times import moment
 
 TRASH = ".pruned-"  # a run directory on its way out; what a killed git-agent left of one is a scrap to `doctor`
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +12,7 @@ from git_agent_runner.settings import Config
 from git_agent_runner.store import pointer
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.index import Index
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from git_agent_runner.store.cache import Row
@@ -132,14 +132,9 @@ class Search:
         """Did the run end before the branch was made? Reflogs know seconds: of runs that ended within that one, those
         that `began` before it are an earlier branch's of that name. With a pointer, which git removes, all count.
         """
-        if self.birth is None:
+        ended, start = moment(updated_at), moment(began)
+        if self.birth is None or ended is None:  # None, too, where a person has edited the record
             return False
-        try:
-            ended = _second(updated_at)
-            return ended < self.birth or (ended == self.birth and began is not None and _second(began) < self.birth)
-        except ValueError:  # a person has edited the record
-            return False
-
-
-def _second(time: str) -> int:
-    return int(datetime.fromisoformat(time).timestamp())
+        if int(ended) == self.birth:
+            return start is not None and int(start) < self.birth
+        return ended < self.birth

@@ -14,7 +14,6 @@ from git_agent_extractors.read import read
 from git_agent_runner import refs, settings, steps
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.engines import load, profile
-from git_agent_runner.engines.files import moment
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
@@ -24,6 +23,7 @@ from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, noting, pointer
 from git_agent_runner.store.layout import handle_of
 from git_agent_runner.supervise.watch import Outcome
+from git_agent_runner.times import moment
 from git_agent_runner.verdict import Asked, Ended, Verdict, judge
 
 

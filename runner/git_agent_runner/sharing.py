@@ -6,11 +6,12 @@ A remote's notes go to a ref of their own first: a forced refspec on ours would 
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote as escaped
 
 from git_agent_runner import git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
+from git_agent_runner.present import quote
 from git_agent_runner.store import joining, notes
 
 TRIES = 6  # pushes; each that another clone was faster than is joined and tried again
@@ -78,14 +79,14 @@ def look(ctx: Context, remote: str) -> str:
         raise UserError(
             f"{notes.REF} of {remote} is a {kind}, and no commit as notes are",
             code="notes_odd",
-            hints=(f"if nobody needs it there: git push {remote} :{notes.REF}",),
+            hints=(f"if nobody needs it there: git push {quote(remote)} :{notes.REF}",),
         )
     return theirs
 
 
 def tracking(remote: str) -> str:
     """Where its notes are kept. A remote may be called what no ref may: anything odd is written as `%XX`."""
-    return f"{notes.REF}-remote/{quote(remote, safe='').replace('.', '%2E').replace('~', '%7E')}"
+    return f"{notes.REF}-remote/{escaped(remote, safe='').replace('.', '%2E').replace('~', '%7E')}"
 
 
 def _there(ctx: Context, remote: str) -> str:

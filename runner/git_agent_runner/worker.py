@@ -98,6 +98,19 @@ def begin(
     return Worker(process, out)
 
 
+def came_to(one: dict[str, Any]) -> str:
+    """For people. A fresh session in an old run, or one that began anew in silence, is not the same as one gone on."""
+    anew = ", NOT resumed" if one.get("resumed") == "as_new" else ""
+    return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else anew}"
+
+
+def at_length(answer: dict[str, Any]) -> str:
+    """With what git-agent would have said aloud of one run alone: why it was not resumed, what was put back."""
+    why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
+    back = "; its engine had lost the session: the copy was put back" if answer.get("restored") else ""
+    return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"
+
+
 def perform(task: Task) -> int:
     """The exit status. Raises UserError for what keeps the run from going on."""
     ctx = context.load()
@@ -131,6 +144,7 @@ def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: 
     It ends with all that it began when a signal ends us, which is then obeyed, or after `patience` seconds: 124.
     """
     env = scrubbed(ctx.environ)
+    env.pop("GIT_AGENT_RUN_DIR", None)  # by it the processes of a run that we may be part of would be taken for ours
     env["GIT_AGENT_RUN"] = record.handle
     env["GIT_AGENT_BRANCH"] = record.branch or ""
     env["GIT_AGENT_STATUS"] = record.status or "dead"

@@ -110,7 +110,7 @@ def _only_there(record: Record, trees: list[Worktree], now: Worktree) -> UserErr
             f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"
             f" '{now.path}'",
             code="directory_gone",
-            hints=(free, f"git worktree add {there} {branch}", only),
+            hints=(free, f"git worktree add -f {there} {branch}", only),
         )
     away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree any more"
     back = (free, f"git -C {there} switch {branch}") if recorded else ()

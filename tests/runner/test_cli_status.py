@@ -148,6 +148,7 @@ def test_no_traceback(cli: Cli, line: str, status: set[int], err: str | None) ->
     [
         pytest.param("$agent start -e codex x | true", id="the reader has gone"),
         pytest.param("$agent start -e codex x >/dev/full", id="stdout full"),
+        pytest.param("$agent start -e codex x >/dev/full 2>&1", id="both full"),
         pytest.param("$agent start -e codex x >&-", id="stdout closed"),
     ],
 )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from support.cli import Cli, wait_for
+from git_agent_runner import worker
+from git_agent_runner.policies import watching
+from support.cli import Cli, ask, wait_for
 from support.watching import CRASH, PATIENCE, kept, ours, policies, until
 
 TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
 LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
-LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
 
 
 @pytest.mark.parametrize(
@@ -197,3 +200,36 @@ def test_what_a_watch_ended_with_itself_the_next_takes_up(cli: Cli, number: sign
     assert [cli.attempt(2).status, cli.attempt(3).status] == ["interrupted", "completed"]
     assert f'{cli.record().handle} main: dead: resume with "Continue from where you left off."' in ours(done)
     assert cli.ok("watch").out == ""
+
+
+def test_a_process_that_cannot_be_started_is_none_that_was_tried(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system had no room for it; a second later it has."""
+    here.begin(FAKE_CMD=CRASH)
+    policies(here, 'on_dead = { action = "resume", attempts = 1 }')
+    failures = iter([OSError(errno.EAGAIN, "Resource temporarily unavailable")])
+
+    def start(*given: Any) -> worker.Worker:
+        for failure in failures:
+            raise failure
+        return worker.start(*given)
+
+    monkeypatch.setattr(watching, "start", start)
+    assert ask("watch") == 0
+    assert [here.attempt(2).status, here.record().attempts] == ["completed", 2]
+
+
+def test_what_a_stopped_watch_was_to_end_is_ended(cli: Cli) -> None:
+    """The policy called it done; that it was ended is no reason to go on with it."""
+    mark = cli.home / "mark"
+    ending = f"trap 'echo + >\"{mark}\"' INT TERM; while :; do sleep 0.1; done"
+    at_work = cli.start("start", "-e", "codex", "begin", FAKE_CMD=ending)
+    until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
+    cli.repo.git("config", "agent.stallAfter", "0.1")
+    policies(cli, 'on_idle = "done"\non_dead = "resume"')
+    watch = cli.start("watch")
+    wait_for(mark)
+    watch.send_signal(signal.SIGTERM)
+    watch.communicate(timeout=PATIENCE)
+    at_work.communicate(timeout=PATIENCE)
+    cli.run("watch")
+    assert (cli.attempt().status, cli.record().attempts) == ("interrupted", 1)

@@ -128,11 +128,16 @@ def test_directory_that_is_gone_is_never_replaced(repo: GitRepo) -> None:
     )
 
 
-def test_removed_worktree(repo: GitRepo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["removed", "deleted"])
+def test_removed_worktree(repo: GitRepo, tmp_path: Path, how: str) -> None:
     linked = repo.worktree(tmp_path / "linked", "feat")
     made = record(linked, HANDLE)
-    repo.git("worktree", "remove", str(linked.path))
-    repo.git("checkout", "-q", "feat")
+    if how == "deleted":
+        shutil.rmtree(linked.path)
+        repo.git("checkout", "-q", "--ignore-other-worktrees", "feat")
+    else:
+        repo.git("worktree", "remove", str(linked.path))
+        repo.git("checkout", "-q", "feat")
     assert place(made, repo.facts(), anywhere).cwd == str(repo.path)
     with pytest.raises(UserError) as caught:
         place(made, repo.facts(), only_there)

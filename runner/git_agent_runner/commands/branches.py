@@ -66,11 +66,14 @@ def _check(ctx: Context, name: str) -> None:
 def _places(ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
     """The work trees where the branches are checked out; those that are none yet are made once all of them can be."""
     trees = worktrees(ctx.repo)
-    known = {tree.branch: tree.path for tree in trees if os.path.isdir(tree.path)}
+    known = {tree.branch: tree.path for tree in reversed(trees)}
     main = trees[0].path if trees else ctx.repo.top
     new = {name: os.path.join(main + SUFFIX, name.replace("/", "-")) for name in names if name not in known}
+    registered = _registered(ctx) if new else []
     for name, path in new.items():
-        _free(name, path, [*_registered(ctx), *(new[other] for other in new if other != name)])
+        _free(name, path, registered)
+        if other := next((one for one in new if one != name and new[one] == path), None):
+            raise _taken(name, path, f"that of branch '{shown(other)}' would be there, too")
     for name, path in new.items():
         in_repo(ctx.repo, "worktree", "add", "--quiet", "--", path, name)
         say(f"branch '{shown(name)}' is checked out in '{path}'")
@@ -83,15 +86,21 @@ def _registered(ctx: Context) -> list[str]:
     return [fact.removeprefix("worktree ") for fact in facts if fact.startswith("worktree ")]
 
 
-def _free(name: str, path: str, others: list[str]) -> None:
+def _free(name: str, path: str, registered: list[str]) -> None:
     """Raises UserError `worktree_taken`. Git keeps the place of a work tree whose directory is gone."""
-    elsewhere = f"make one elsewhere: git worktree add DIR {quote(name)}"
-    would_be = f"the work tree of branch '{shown(name)}' would be '{path}'"
     if os.path.lexists(path):
-        raise UserError(f"{would_be}, and something else is there", code="worktree_taken", hints=(elsewhere,))
-    if path in others:
+        raise _taken(name, path, "something else is there")
+    if path in registered:
         free = "if that is gone for good: git worktree prune (a locked one: git worktree unlock, first)"
-        raise UserError(f"{would_be}, the place of another", code="worktree_taken", hints=(free, elsewhere))
+        raise _taken(name, path, "it is the place of another", free)
+
+
+def _taken(name: str, path: str, why: str, *hints: str) -> UserError:
+    return UserError(
+        f"the work tree of branch '{shown(name)}' would be '{path}', and {why}",
+        code="worktree_taken",
+        hints=(*hints, f"make one elsewhere: git worktree add DIR {quote(name)}"),
+    )
 
 
 def _job(ctx: Context, wanted: Wanted, name: str, place: str) -> pool.Job:

@@ -13,7 +13,7 @@ from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines.files import moment, names
+from git_agent_runner.engines.files import names
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import hold
@@ -24,6 +24,7 @@ from git_agent_runner.store import attempts
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.layout import handle_of, run_directory
 from git_agent_runner.store.records import SCHEMA_KIND
+from git_agent_runner.times import moment
 
 _SCRAP = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp", re.ASCII)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
-from git_agent_runner.engines.files import moment
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store import notes
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.layout import handle_of, is_run_id
+from git_agent_runner.times import moment
 
 REPAIR = "git agent doctor --repair"
 PRUNE = "git agent doctor --prune"

@@ -46,7 +46,9 @@ def _names(common: str) -> Iterator[str]:
                 f"{os.path.realpath(common)}/{name}"
             ):
                 yield name
-    for folder, _, names in os.walk(f"{common}/refs"):
+    if os.path.islink(f"{common}/refs"):
+        return
+    for folder, _, names in sorted(os.walk(f"{common}/refs")):
         yield from (f"{os.path.relpath(folder, common)}/{name}" for name in sorted(names) if name.endswith(".lock"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
@@ -73,7 +72,7 @@ def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
         return _beside_damaged(ctx, found, engine) if found.code == "corrupt_record" else found
     if _fits(found.session.value, found.agent_name, engine):
         return found
-    if older := _older(ctx, found.branch, engine, say):
+    if older := _older(ctx, found.branch, engine):
         return older
     if engine in (None, found.agent_name):
         return found
@@ -82,14 +81,14 @@ def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
 
 def _beside_damaged(ctx: Context, error: UserError, engine: str | None) -> Record | UserError:
     """An older run of this branch, where the record of its own cannot be read; the error where there is none."""
-    older = _older(ctx, ctx.repo.branch, engine, lambda _: None)  # it was named by the search before
+    older = _older(ctx, ctx.repo.branch, engine)
     if older is None:
         return error
     warn(f"{error.message}; taking the older run {older.handle}", error.hints)
     return older
 
 
-def _older(ctx: Context, branch: str | None, engine: str | None, tell: Callable[[str], None]) -> Record | None:
+def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | None:
     """The run of this branch that has a session and began last, by the rules of every search by branch."""
     from git_agent_runner.store.cache import by_start  # a rare need
 
@@ -97,7 +96,7 @@ def _older(ctx: Context, branch: str | None, engine: str | None, tell: Callable[
     search.branch = branch
     rows = sorted((row for row in search.rows if branch is not None and row.branch == branch), key=by_start)
     for line in search.says:
-        tell(line)
+        say(line)
     fit = (row for row in rows if _fits(row.session_value, row.agent_name, engine))
     found = next((row.handle for row in fit if search.counts(row.handle, row.run_id, row.updated_at)), None)
     return ctx.runs.read(found)._replace(branch=branch) if found else None

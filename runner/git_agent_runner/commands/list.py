@@ -13,6 +13,7 @@ from git_agent_runner.model import State
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
+from git_agent_runner.times import moment
 
 NEWEST = 50
 SCHEMA = 1
@@ -67,14 +68,12 @@ def status(row: Row, now: State) -> str:
     return row.status if now == "finished" and row.status else now
 
 
-def age(moment: str, now: float) -> str:
+def age(text: str, now: float) -> str:
     """`3 min ago`, from a record's time; the text itself where it is none."""
-    from datetime import datetime
-
-    try:
-        seconds = now - datetime.fromisoformat(moment).timestamp()
-    except ValueError:
-        return moment
+    then = moment(text)
+    if then is None:
+        return text
+    seconds = now - then
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"

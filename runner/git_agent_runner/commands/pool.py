@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.commands.progress import progress
 from git_agent_runner.supervise.signals import ENDING, Inbox, caught
-from git_agent_runner.worker import Worker
+from git_agent_runner.worker import Worker, at_length, came_to
 
 JOBS = 4
 # What is told of an attempt, of all that `start --json` and `resume --json` print.
@@ -93,16 +93,3 @@ def _took(found: Results, job: Job, worker: Worker) -> str:
 
 def outcome(one: dict[str, Any]) -> str:
     return f"{came_to(one)}, attempt {one['attempt']}"
-
-
-def came_to(one: dict[str, Any]) -> str:
-    """For people. A fresh session in an old run, or one that began anew in silence, is not the same as one gone on."""
-    anew = ", NOT resumed" if one.get("resumed") == "as_new" else ""
-    return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else anew}"
-
-
-def at_length(answer: dict[str, Any]) -> str:
-    """With what git-agent would have said aloud of one run alone: why it was not resumed, what was put back."""
-    why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
-    back = "; its engine had lost the session: the copy was put back" if answer.get("restored") else ""
-    return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"

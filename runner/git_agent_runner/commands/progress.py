@@ -63,5 +63,5 @@ class _Bar:
 
     def ended(self, name: str, outcome: str) -> None:
         self._busy.remove(shown(name))
-        self._bar.console.print(f"{shown(name)}: {outcome}", markup=False, highlight=False)
+        self._bar.console.print(f"{shown(name)}: {shown(outcome)}", markup=False, highlight=False)
         self._bar.update(self._task, advance=1, description=", ".join(self._busy))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     try:
         for path in _rollouts(os.path.join(files.home(query.env, "CODEX_HOME", ".codex"), "sessions"), ".jsonl"):
             head = _head_since(path, since)
-            created = files.moment(head.get("timestamp"))
+            created = moment(head.get("timestamp"))
             ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)
             found = _NAME.fullmatch(os.path.basename(path))
             if found and ours and created is not None and created >= since:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.times import moment
 
 
 class _Begun(NamedTuple):
@@ -73,4 +74,4 @@ def _begun(path: str) -> _Begun | None:
         return None
     context = data.get("context")
     talk = any(event.get("type") == "user.message" for event in events) or os.stat(path).st_size > files.HEAD
-    return _Begun(context.get("cwd") if isinstance(context, dict) else None, files.moment(data.get("startTime")), talk)
+    return _Begun(context.get("cwd") if isinstance(context, dict) else None, moment(data.get("startTime")), talk)

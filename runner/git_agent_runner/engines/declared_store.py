@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery
     found = []
     for path in _files(store, _root(store, query)):
         head = _head(path)
-        made = files.moment(_text(head, store.head.created))
+        made = moment(_text(head, store.head.created))
         session = _text(head, store.head.session)
         here = files.same(_text(head, store.head.directory), query.cwd)
         if here and session and shape.fullmatch(session) and made and made >= files.floor(query.since):

@@ -9,6 +9,7 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines.spec import Stored
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,16 +95,6 @@ def names(folder: Name) -> list[str]:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def moment(text: object) -> float | None:
-    """An ISO 8601 time, as engines write it, in seconds since the epoch; None for anything else."""
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def home(env: Mapping[str, str], variable: str, folder: str) -> str:

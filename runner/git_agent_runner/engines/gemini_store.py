@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -153,7 +154,7 @@ def _chat(records: Iterator[Any]) -> _Chat | None:
     first = messages[0].get("timestamp") if messages else None
     return _Chat(
         head["sessionId"],
-        min(filter(None, (files.moment(head.get("startTime")), files.moment(first))), default=None),
+        min(filter(None, (moment(head.get("startTime")), moment(first))), default=None),
         _talks(chain([head], records)),
     )
 

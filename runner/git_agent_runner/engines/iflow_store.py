@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     try:
         for path in _projects(query.env).glob("*/session-*.jsonl"):
             head = _head(path)
-            created = files.moment(head.get("timestamp"))
+            created = moment(head.get("timestamp"))
             if created is not None and created >= files.floor(query.since) and files.same(head.get("cwd"), query.cwd):
                 made.append((created, path.stem))
     except OSError:

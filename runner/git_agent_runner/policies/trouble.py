@@ -13,13 +13,13 @@ from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.read import events
 from git_agent_runner.context import Context
 from git_agent_runner.engines import profile
-from git_agent_runner.engines.files import moment
 from git_agent_runner.model import Attempt, State
 from git_agent_runner.policies.form import ERRORS
 from git_agent_runner.policies.model import Trouble
 from git_agent_runner.settle import read_attempt
 from git_agent_runner.store import attempts
 from git_agent_runner.store.cache import Row
+from git_agent_runner.times import moment
 
 # An engine that the system ended: killed for its memory, or crashed. Whoever presses Ctrl-C wants it to be over.
 _CRASHES = {-number for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL)}

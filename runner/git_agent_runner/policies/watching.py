@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from git_agent_runner import settings
-from git_agent_runner.commands.pool import at_length
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies import taken, trouble
@@ -23,7 +23,7 @@ from git_agent_runner.present import say, shown, warn
 from git_agent_runner.store import attempts, cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
-from git_agent_runner.worker import Task, Worker, start
+from git_agent_runner.worker import Task, Worker, at_length, start
 
 POLL = 1.0  # seconds between two looks at all runs
 _ENDS: dict[str, End] = {"done": "done", "fail": "failed", "escalate": "escalated"}
@@ -104,8 +104,10 @@ class Watch:
         except UserError as error:
             self._say(row, error.message)
             if error.code == "write_failed":
-                return True  # nothing was done; the disk may have room again
+                return True  # nothing was done; the disk, or the system, may have room again
             self._count(row, 0, "escalated", error.message)
+            with suppress(UserError):
+                notify(self._ctx, row.handle, error.message, ())
             return self._may_change(row, at_work=False)
 
     def _attend(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
@@ -155,18 +157,25 @@ class Watch:
         said = self._ctx.settings.continue_message
         sent = f' with "{said}"' if decision.how in ("resume", "nudge") and decision.message is None else ""
         self._say(row, shown(f"{decision.reason}: {decision.how}{sent}"))
-        closes = decision.how in _ENDS
-        if closes and not (alive and decision.how != "escalate"):
-            with lock:
+        with ExitStack() as held:
+            held.enter_context(lock)
+            if decision.how in _ENDS and not (alive and decision.how != "escalate"):
                 self._close(row, decision, kept)
-            return
-        taken.write(self._ctx.layout, row.run_id, kept._replace(times=kept.times + 1))
+                return
+            taken.write(self._ctx.layout, row.run_id, kept._replace(times=kept.times + 1))
+            worker = self._start(row, decision, kept, lock)
+            self._busy[row.handle] = _Busy(worker, lock, row, decision, kept.attempt, kept.trigger)
+            held.pop_all()
         self._count(row, 1)
-        then = "end" if closes else decision.then
+
+    def _start(self, row: Row, decision: Decision, kept: Kept, lock: locks.Lock) -> Worker:
+        then = "end" if decision.how in _ENDS else decision.then
         task = Task(row.handle, kept.attempt, then, decision.message, decision.action.append, decision.action.run)
-        self._busy[row.handle] = _Busy(
-            start(task, self._ctx, (lock.fd,)), lock, row, decision, kept.attempt, kept.trigger
-        )
+        try:
+            return start(task, self._ctx, (lock.fd,))
+        except OSError as error:
+            taken.write(self._ctx.layout, row.run_id, kept)
+            raise UserError(f"no process can be started: {error.strerror}", code="write_failed") from None
 
     def _close(self, row: Row, decision: Decision, kept: Kept) -> None:
         """Nothing more is done for this attempt. It is written down before anybody is told."""
@@ -215,19 +224,24 @@ class Watch:
 
     def _end_workers(self, number: int) -> None:
         """Each worker ends its engine and settles its attempt, as git-agent does on that signal."""
+        self._reap()
         for busy in self._busy.values():
             busy.worker.process.send_signal(number)
         for busy in self._busy.values():
             busy.worker.process.wait()
-            with busy.lock:
-                self._stopped(busy.row)
+            with busy.lock, suppress(UserError):  # the disk may be full; the others are waited for all the same
+                self._stopped(busy)
 
-    def _stopped(self, row: Row) -> None:
+    def _stopped(self, busy: _Busy) -> None:
         """What was begun and not finished does not count as tried: the next watch takes it up."""
-        kept, attempt = taken.read(self._ctx.layout, row.run_id), attempts.latest(self._ctx.layout, row.run_id)
-        if kept and attempt:
-            again = kept._replace(times=max(0, kept.times - 1), stopped=attempt.number)
-            taken.write(self._ctx.layout, row.run_id, again)
+        layout, run = self._ctx.layout, busy.row.run_id
+        kept, attempt = taken.read(layout, run), attempts.latest(layout, run)
+        begun = attempt is not None and attempt.number > busy.number
+        if kept is None or attempt is None:
+            return
+        if attempt.status == "interrupted" or not begun:
+            again = kept._replace(times=max(0, kept.times - 1), stopped=attempt.number if begun else kept.stopped)
+            taken.write(layout, run, again)
 
     def _say(self, row: Row, text: str) -> None:
         if self._said.get(row.handle) != text.partition(" in ")[0]:

@@ -24,6 +24,7 @@ from git_agent_runner.store import atomic
 from git_agent_runner.store.document import CorruptRecord, read_text
 from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.times import moment
 
 _HEADER = b"git-agent list 2"
 _RACY_NS = 20_000_000
@@ -61,12 +62,7 @@ class Listing(NamedTuple):
 
 def by_start(row: Row) -> tuple[float, str]:
     """A key that sorts rows by their start, newest first; one that cannot be read is taken from the run's id."""
-    from datetime import datetime  # a rare need
-
-    for text in (row.created_at, row.run_id[:16]):
-        with suppress(ValueError, OverflowError):
-            return (-datetime.fromisoformat(text).timestamp(), row.run_id)
-    return (0.0, row.run_id)
+    return (-(moment(row.created_at) or moment(row.run_id[:16]) or 0.0), row.run_id)
 
 
 def listing(layout: Layout, now: float, newest: int | None = None) -> Listing:
