@@ -228,6 +228,15 @@ def test_values_of_any_kind(case: tuple[str, bytes]) -> None:
     assert told(PROFILES[engine], first, rest) == one_by_one(engine, first, rest)
 
 
+@pytest.mark.parametrize("engine", QUICK)
+def test_a_byte_that_is_no_text_anywhere(engine: str) -> None:
+    """Within a key, too, which then is another one."""
+    first, rest = block(FIRST[engine]), block(*LINES[engine])
+    for place in range(len(rest)):
+        damaged = rest[:place] + b"\x80" + rest[place:]
+        assert told(PROFILES[engine], first, damaged) == one_by_one(engine, first, damaged), place
+
+
 @PROPERTY
 @given(st.sampled_from(sorted(LINES)), st.data())
 def test_damage_anywhere(engine: str, data: st.DataObject) -> None:

@@ -147,7 +147,10 @@ def test_an_engine_that_removes_its_own_worktree(cli: Cli, tmp_path: Path) -> No
     record, attempt = cli.record(), cli.attempt()
     assert (record.status, attempt.dirty, attempt.head_after) == ("completed", None, cli.repo.head())
     done = cli.run("resume", record.handle, "go on")
-    assert (done.status, done.lines[0].startswith(f"fatal: run {record.handle}")) == (128, True)
+    assert (done.status, done.lines[0]) == (
+        128,
+        f"fatal: the work tree of run {record.handle} is gone: '{tree.path}'",
+    )
 
 
 def test_a_worktree_that_was_moved(cli: Cli, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ def quick(decoder: msgspec.json.Decoder[AnyLine]) -> Quick:
         if min(lines) < b"{":  # one is blank or indented
             return None
         try:
+            if not block.isascii():
+                block.decode()  # of a key that it does not look for, the decoder does not ask whether it is UTF-8
             records = decode(block)
         except (ValueError, RecursionError):  # other lines, or not UTF-8; nested too deeply
             return None
