@@ -92,20 +92,18 @@ def test_a_run_whose_engine_is_gone_does_not_end_the_watch(cli: Cli) -> None:
     assert "unknown engine 'gone'" in done.err
 
 
-def test_a_clock_that_is_set_back_makes_no_wait_longer(cli: Cli) -> None:
+@pytest.mark.parametrize(
+    ("ended", "cooldown"),
+    [
+        pytest.param("2126-01-01T00:00:00Z", "500ms", id="the clock was set back since"),
+        pytest.param("soon", "1h", id="it is none, which is long ago"),
+    ],
+)
+def test_a_time_that_cannot_be_makes_no_wait_longer(cli: Cli, ended: str, cooldown: str) -> None:
     begun = cli.begin(FAKE_CMD=CRASH)
     path = Path(cli.layout.attempt(begun.run_id, 1), "attempt.yaml")
-    path.write_text(path.read_text().replace(f'endedAt: "{cli.attempt().ended_at}"', 'endedAt: "2126-01-01T00:00:00Z"'))
-    policies(cli, 'on_dead = { action = "resume", cooldown = "500ms" }')
-    cli.ok("watch")
-    assert cli.attempt(2).status == "completed"
-
-
-def test_a_time_that_is_none_is_long_ago(cli: Cli) -> None:
-    begun = cli.begin(FAKE_CMD=CRASH)
-    path = Path(cli.layout.attempt(begun.run_id, 1), "attempt.yaml")
-    path.write_text(path.read_text().replace(f'endedAt: "{cli.attempt().ended_at}"', 'endedAt: "soon"'))
-    policies(cli, 'on_dead = { action = "resume", cooldown = "1h" }')
+    path.write_text(path.read_text().replace(f'endedAt: "{cli.attempt().ended_at}"', f'endedAt: "{ended}"'))
+    policies(cli, f'on_dead = {{ action = "resume", cooldown = "{cooldown}" }}')
     cli.ok("watch")
     assert cli.attempt(2).status == "completed"
 
