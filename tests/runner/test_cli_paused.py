@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import time
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.supervise.capture import CHUNK, PIPE
+from git_agent_runner.supervise.capture import PIPE
 from support.cli import PATIENCE, Cli
 from support.gitrepo import GitRepo
 
@@ -26,8 +28,12 @@ def cli(repo: GitRepo, isolated: Path) -> Cli:
 
 def paused(cli: Cli, *words: str, seconds: int) -> subprocess.Popen[bytes]:
     """A `start` whose reader does not read, and that can show no more until it does."""
-    process = cli.start("start", "-e", "codex", "begin", *words, cwd=None, FAKE_CMD=f"{SAYS}{seconds}")
-    wait_until(lambda: b"x" * CHUNK in said(cli))
+    reader, writer = os.pipe()
+    says = f"{SAYS}{seconds}"
+    process = cli.start("start", "-e", "codex", "begin", *words, cwd=None, stderr=writer, FAKE_CMD=says)
+    wait_until(lambda: not select.select([], [writer], [], 0)[1])
+    os.close(writer)
+    process.stderr = os.fdopen(reader, "rb")
     return process
 
 
@@ -52,7 +58,7 @@ def test_a_signal_ends_the_engine_all_the_same(cli: Cli, number: signal.Signals)
 
 
 def test_the_time_out_ends_the_engine_all_the_same(cli: Cli) -> None:
-    process = paused(cli, "--timeout", "3", seconds=600)
+    process = paused(cli, "--timeout", "5", seconds=600)
     wait_until(lambda: cli.attempt().ended_at)
     _, err = process.communicate(timeout=PATIENCE)
     assert cli.record().status == "timed_out"

@@ -59,7 +59,9 @@ class Cli(NamedTuple):
         inherited = {name: value for name, value in os.environ.items() if name not in odd}
         return {**inherited, **own, **changes}
 
-    def start(self, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
+    def start(
+        self, *words: str, cwd: Path | None = None, stderr: int = subprocess.PIPE, **environ: str
+    ) -> subprocess.Popen[bytes]:
         """The command, running; its streams are pipes."""
         return subprocess.Popen(
             (*PROGRAM, *words),
@@ -67,7 +69,7 @@ class Cli(NamedTuple):
             env=self.environ(**environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
         )
 
     def run(self, *words: str, stdin: bytes | None = None, cwd: Path | None = None, **environ: str) -> Done:
