@@ -29,8 +29,7 @@ def cli(repo: GitRepo, isolated: Path) -> Cli:
 def paused(cli: Cli, *words: str, seconds: int) -> subprocess.Popen[bytes]:
     """A `start` whose reader does not read, and that can show no more until it does."""
     reader, writer = os.pipe()
-    says = f"{SAYS}{seconds}"
-    process = cli.start("start", "-e", "codex", "begin", *words, cwd=None, stderr=writer, FAKE_CMD=says)
+    process = cli.start_into(writer, "start", "-e", "codex", "begin", *words, cwd=None, FAKE_CMD=f"{SAYS}{seconds}")
     wait_until(lambda: not select.select([], [writer], [], 0)[1])
     os.close(writer)
     process.stderr = os.fdopen(reader, "rb")

@@ -59,10 +59,12 @@ class Cli(NamedTuple):
         inherited = {name: value for name, value in os.environ.items() if name not in odd}
         return {**inherited, **own, **changes}
 
-    def start(
-        self, *words: str, cwd: Path | None = None, stderr: int = subprocess.PIPE, **environ: str
-    ) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
         """The command, running; its streams are pipes."""
+        return self.start_into(subprocess.PIPE, *words, cwd=cwd, **environ)
+
+    def start_into(self, stderr: int, *words: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[bytes]:
+        """The command, running, its standard error given."""
         return subprocess.Popen(
             (*PROGRAM, *words),
             cwd=cwd or self.repo.path,
