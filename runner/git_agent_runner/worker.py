@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 from git_agent_runner import cli, context
-from git_agent_runner.commands.policy import Wish, attempt, closed, go, told
+from git_agent_runner.commands.policy import Mode, Wish, attempt, closed, go, planned, told
 from git_agent_runner.commands.turns import end_live
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
@@ -24,7 +24,7 @@ from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
 from git_agent_runner.model import Record
-from git_agent_runner.plan import plan_start
+from git_agent_runner.plan import Plan, plan_start
 from git_agent_runner.present import print_json, say
 from git_agent_runner.store import attempts
 from git_agent_runner.store.document import CorruptRecord
@@ -123,19 +123,29 @@ def perform(task: Task) -> int:
         ended = closed(ctx, end_live(ctx, record))
         print_json({"attempt": ended.attempts, "status": ended.status})
         return 0
+    wish, mode = _wish(ctx, record, task)
+    if task.then != "fresh":
+        return go(ctx, wish, mode, record)
+    plan = _fresh(ctx, closed(ctx, record), task)
+    return told(ctx, plan, attempt(ctx, plan, wish), wish, mode)
+
+
+def foreseen(ctx: Context, task: Task) -> Plan:
+    """What `perform` would begin, as far as can be said before. Raises UserError for what would keep it from that."""
+    record = ctx.runs.read(task.handle)
     if task.then == "fresh":
         return _fresh(ctx, record, task)
+    wish, mode = _wish(ctx, record, task)
+    return planned(ctx, wish._replace(dry_run=True), mode, record)
+
+
+def _wish(ctx: Context, record: Record, task: Task) -> tuple[Wish, Mode]:
     anew = None
     with suppress(CorruptRecord):  # only a session that is gone needs it
         anew = _prompt(ctx, record, task)
-    wish = Wish(
-        message=task.message or ctx.settings.continue_message,
-        anew=anew,
-        as_json=True,
-        kill=task.then == "nudge",
-        timeout=task.timeout,
-    )
-    return go(ctx, wish, "strict" if task.strict else "lenient", record)
+    message = task.message or ctx.settings.continue_message
+    wish = Wish(message=message, anew=anew, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
+    return wish, "strict" if task.strict else "lenient"
 
 
 def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: float | None = None) -> int:
@@ -173,13 +183,9 @@ def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:
         raise UserError(f"somebody has gone on with run {record.handle} meanwhile", code="run_live")
 
 
-def _fresh(ctx: Context, record: Record, task: Task) -> int:
+def _fresh(ctx: Context, record: Record, task: Task) -> Plan:
     """A new session in the same run."""
-    record = closed(ctx, record)
-    prompt = _prompt(ctx, record, task)
-    wish = Wish(message=prompt, as_json=True, timeout=task.timeout)
-    plan = plan_start(ctx, load(record.agent_name), (), prompt, existing=record)
-    return told(ctx, plan, attempt(ctx, plan, wish), wish, "lenient")
+    return plan_start(ctx, load(record.agent_name), (), _prompt(ctx, record, task), existing=record)
 
 
 def _prompt(ctx: Context, record: Record, task: Task) -> str:

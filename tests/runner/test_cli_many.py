@@ -202,6 +202,46 @@ def test_a_dry_run_starts_nothing(cli: Cli) -> None:
     assert cli.record().attempts == 1
 
 
+def test_a_dry_run_says_what_would_come_of_each(cli: Cli, tmp_path: Path) -> None:
+    """The same as the run itself then does, asked without starting anything."""
+    crash = {"FAKE_CMD": CRASH, "FAKE_ID": "new"}
+    gone = branch(cli, tmp_path, "gone")
+    fine, none, lost, elsewhere = (
+        cli.begin(cwd=branch(cli, tmp_path, "fine"), **crash).handle,
+        cli.begin(cwd=branch(cli, tmp_path, "none"), FAKE_ID="none", FAKE_EXIT="3").handle,
+        cli.begin(cwd=branch(cli, tmp_path, "lost"), **crash).handle,
+        cli.begin(cwd=gone, **crash).handle,
+    )
+    lost_session = cli.record(lost).session.value
+    (rollout,) = (cli.home / ".codex/sessions").rglob(f"*{lost_session}*")
+    rollout.unlink()
+    shutil.rmtree(Path(cli.layout.runs_dir, cli.record(lost).run_id, "session"))
+    cli.repo.git("worktree", "remove", "--force", str(gone))
+    cli.ok("list")  # reads the runs into its cache
+    before = cli.state(), len(cli.calls())
+    done = cli.run("resume", "--all", "-n", "--json", "go on")
+    assert (done.status, cli.state(), len(cli.calls())) == (1, *before)
+    would = {one["handle"]: one for one in done.json["resumed"]}
+    assert {handle: one["kind"] for handle, one in would.items()} == {fine: "resume", none: "fresh", lost: "fresh"}
+    assert would[fine]["would"] == "would be resumed"
+    assert would[fine]["session"] == cli.record(fine).session.value
+    assert would[none]["would"].startswith("would begin a new session")
+    assert re.search(rf"begin a new session \(.*{lost_session}", would[lost]["would"])
+    assert "gone" in skipped(done)[elsewhere]
+    did = cli.run("resume", "--all", "--json", "go on")
+    assert sorted(resumed(did)) == sorted((handle, "completed", one["kind"]) for handle, one in would.items())
+    assert skipped(did) == skipped(done)
+
+
+def test_a_dry_run_ends_nobody(cli: Cli) -> None:
+    begun = live(cli, cli.repo.path)
+    done = cli.ok("resume", "--all", "--kill", "-n")
+    assert done.out.splitlines()[1].endswith("codex   would be ended, then resumed")
+    assert (begun.poll(), cli.attempt().ended_at) == (None, None)
+    begun.terminate()
+    begun.wait(PATIENCE)
+
+
 def test_nothing_to_do(cli: Cli) -> None:
     cli.begin()
     assert cli.ok("resume", "--all").out == "no run is waiting to go on\n"

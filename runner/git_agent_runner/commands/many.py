@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 from git_agent_runner import settings
 from git_agent_runner.commands import pool
+from git_agent_runner.commands.dry_run import planned
 from git_agent_runner.context import Context
-from git_agent_runner.present import print_json, say, shown, table, warn
+from git_agent_runner.errors import UserError
+from git_agent_runner.plan import Plan
+from git_agent_runner.present import pasteable, print_json, say, shown, table, warn
 from git_agent_runner.store import attempts, cache, pointer
 from git_agent_runner.store.cache import Row
-from git_agent_runner.worker import Task, start
+from git_agent_runner.worker import Task, foreseen, start
 
 SCHEMA = 1
 _UNFINISHED = (None, "interrupted")  # by status: these had no end at all
@@ -57,8 +60,9 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     if wanted.message is None and any(one.task.then != "fresh" for one in chosen):
         say(f'message: "{shown(ctx.settings.continue_message)}"')
     if wanted.dry_run:
-        _tell(wanted, [_facts(one.row) for one in chosen], skipped)
-        return 0
+        would, could_not = _foresee(ctx, chosen)
+        _tell(wanted, would, [*could_not, *skipped])
+        return 1 if could_not else 0
     done = pool.run([_job(ctx, one) for one in chosen], wanted.jobs)
     failed = [Skipped(one.job.facts, one.reason) for one in done.failed]
     _tell(wanted, done.ran, [*failed, *skipped])
@@ -101,6 +105,33 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
             yield Chosen(row, _task(wanted, row, live=live))
 
 
+def _foresee(ctx: Context, chosen: list[Chosen]) -> tuple[list[dict[str, Any]], list[Skipped]]:
+    """What would become of each, and those that could not go on, as `resume --dry-run` finds it."""
+    would, could_not = list[dict[str, Any]](), list[Skipped]()
+    for row, task in chosen:
+        facts = _facts(row)
+        try:
+            plan = None if task.then == "nudge" else foreseen(ctx, task)
+        except UserError as error:
+            could_not.append(Skipped(facts, error.message))
+            continue
+        if plan:
+            facts |= {**planned(plan), "command": pasteable(plan.invocation)}
+        would.append({**facts, "would": _foretold(plan)})
+    return would, could_not
+
+
+def _foretold(plan: Plan | None) -> str:
+    if plan is None:
+        return "would be ended, then resumed"
+    why = f" ({plan.instead_of.message})" if plan.instead_of else ""
+    if plan.kind == "resume":
+        back = "; its engine has lost the session: the copy would be put back first" if plan.copy else ""
+        return f"would be resumed{back}"
+    new = "begin a new session" if plan.kind == "fresh" else f"continue {plan.engine.name}'s newest session"
+    return f"would {new}{why}"
+
+
 def _order(row: Row) -> tuple[bool, tuple[float, str]]:
     """Those that had no end go first, then the newest."""
     return (row.status not in _UNFINISHED, cache.by_start(row))
@@ -121,8 +152,7 @@ def _tell(wanted: Wanted, resumed: list[dict[str, Any]], skipped: list[Skipped])
         names = [{"handle": one.facts["handle"], "reason": one.reason} for one in skipped]
         print_json({"schema": SCHEMA, "resumed": resumed, "skipped": names})
         return
-    would = "would be resumed" if wanted.dry_run else None
-    told = [(one, would or pool.outcome(one)) for one in resumed]
+    told = [(one, one.get("would") or pool.outcome(one)) for one in resumed]
     told += [(one.facts, f"skipped: {one.reason}") for one in skipped]
     rows = [(one["handle"], one["branch"] or "", one["engine"], outcome) for one, outcome in told]
     print(table(("HANDLE", "BRANCH", "ENGINE", "OUTCOME"), rows) if rows else "no run is waiting to go on")

@@ -1,18 +1,15 @@
-"""What to do when a session cannot be resumed: the one table of behaviour, for resume and for start --resume."""
+"""The road of an attempt, for resume and for start --resume: the plan, or what takes its place, then run and told."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_runner.commands.lost import resume_plan
 from git_agent_runner.context import Context
-from git_agent_runner.engines import load
-from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.plan import Plan, choose_engine, plan_resume, plan_start
+from git_agent_runner.plan import Plan
 from git_agent_runner.present import fatal, say, warn
 
 if TYPE_CHECKING:
@@ -20,10 +17,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["fail", "strict", "continue", "fresh", "picker", "lenient"]
 
-# The conversation is not there, or nothing says which one it was.
-GONE = frozenset({"no_run", "record_elsewhere", "session_unknown", "session_malformed", "session_missing"})
-# It may be there, but this engine version cannot be asked for it by name.
-UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
 STRICT = "Session resumption failed"
 
 
@@ -73,16 +66,24 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         run = turns.wait(ctx, run, wish.session)
 
 
-def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
+def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> Plan:
+    """What goes on with the run, or what the mode says instead. Raises UserError where there is neither."""
     record = found if isinstance(found, Record) else None
     try:
         if isinstance(found, UserError):
             raise found
         if not wish.dry_run:
             record = found = closed(ctx, found)
-        plan = resume_plan(ctx, wish, found)
+        return resume_plan(ctx, wish, found)
     except UserError as error:
-        plan = _otherwise(ctx, wish, mode, record, error)
+        from git_agent_runner.commands.instead import otherwise  # a rare need
+
+        return otherwise(ctx, wish, mode, record, error)
+
+
+def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
+    plan = planned(ctx, wish, mode, found)
+    _say_instead(plan)
     if wish.terminal:
         from git_agent_runner.commands.window import in_window
 
@@ -96,11 +97,22 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
     done = attempt(ctx, plan, wish)
     gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
     if gone and mode in ("lenient", "fresh", "continue"):
+        from git_agent_runner.commands.instead import otherwise
+
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
         missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
-        plan = _otherwise(ctx, wish, mode, done.settled.record, missing)
+        plan = otherwise(ctx, wish, mode, done.settled.record, missing)
+        _say_instead(plan)
         done = attempt(ctx, plan, wish)
     return told(ctx, plan, done, wish, mode)
+
+
+def _say_instead(plan: Plan) -> None:
+    if plan.instead_of is None:
+        return
+    from git_agent_runner.commands.instead import told_instead
+
+    warn(told_instead(plan, plan.instead_of))
 
 
 def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
@@ -177,74 +189,3 @@ def closed(ctx: Context, record: Record) -> Record:
     closed = close_dead(ctx, record)
     say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
     return closed._replace(branch=record.branch)
-
-
-def _otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:
-    """The plan that takes the resume's place. Raises the error itself where there is none."""
-    if mode == "strict":
-        error.message = f"{STRICT}: {error.message}"
-    if mode in ("strict", "fail") or error.code not in GONE | UNSUPPORTED or _mistyped(wish, error):
-        raise error
-    if record and mode in ("continue", "picker"):
-        return _continue_plan(ctx, wish, record, error, picker=mode == "picker")
-    if record and mode == "lenient" and _proven_newest(ctx, record, error):
-        with suppress(UserError):  # this version may have no such form either
-            return _continue_plan(ctx, wish, record, error, picker=False)
-    if mode in ("fresh", "lenient"):
-        return _fresh_plan(ctx, wish, record, error)
-    raise error
-
-
-def _mistyped(wish: Wish, error: UserError) -> bool:
-    """A session that the person gave and that cannot be one is no session that is gone."""
-    return wish.session is not None and error.code == "session_malformed"
-
-
-def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
-    """Does the engine's store show that the newest session of the directory is this run's?
-
-    Engines mean the one used last, stores tell when one was made: only a directory's single session is certain.
-    """
-    if error.code not in UNSUPPORTED or not record.session.value or not record.cwd:
-        return False
-    engine = load(record.agent_name)
-    version = engine.parse_version(record.engine_version) or ()
-    found = engine.created_since(StoreQuery(ctx.environ, record.cwd, version))
-    return engine.continue_ is not None and found == (record.session.value,)
-
-
-def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:
-    if picker and not (wish.terminal or (os.isatty(0) and os.isatty(1))):
-        raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
-    plan = plan_resume(
-        ctx,
-        record,
-        wish.given,
-        wish.message,
-        interactive=wish.interactive or picker,
-        cwd=wish.cwd,
-        kind="continue",
-        picker=picker,
-    )
-    engine = record.agent_name
-    instead = f"opening {engine}'s picker" if picker else f"continuing {engine}'s newest session of that directory"
-    warn(f"NOT resumed: {error.message}; {instead}")
-    return plan._replace(instead_of=error)
-
-
-def _fresh_plan(ctx: Context, wish: Wish, record: Record | None, error: UserError) -> Plan:
-    if record is None:
-        plan = plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
-        warn(f"{error.message}; starting a new run")
-        return plan._replace(instead_of=error)
-    plan = plan_start(
-        ctx,
-        load(record.agent_name),
-        wish.given,
-        wish.anew or wish.message,
-        interactive=wish.interactive,
-        existing=record,
-        cwd=wish.cwd,
-    )
-    warn(f"NOT resumed: {error.message}; starting a new session in run {record.handle}")
-    return plan._replace(instead_of=error)
