@@ -19,9 +19,9 @@ dir=${{GIT_DIR:-.git}}
 before="${{0%/*}}{chained}/{hook}"
 start() {{
   [ ! -x {python} ] || {python} -I -c "import sys
-try: import git_agent_hooks.main as main
+try: from git_agent_hooks.entry import installed
 except ImportError: sys.exit()
-sys.exit(main.installed(sys.argv[1:]))" {hook} "$@"
+sys.exit(installed())" {hook} "$@"
 }}
 """
 _CHAIN = """\

@@ -7,20 +7,42 @@ from __future__ import annotations
 
 import signal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def main() -> int:
-    """Where SIGINT is ignored, as in a shell's background, it stays so."""
+    """`git-agent`: its exit status."""
+    return quietly(_program)
+
+
+def quietly(program: Callable[[], int]) -> int:
+    """The exit status of `program`, which imports what it needs.
+
+    Where SIGINT is ignored, as in a shell's background, it stays so.
+    """
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from git_agent_runner import cli
     from git_agent_runner.errors import INTERRUPTED
 
-    if heard:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return cli.main()
+        return program()
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def hear() -> None:
+    """Once all is imported: from here on Ctrl-C is an exception, and what is begun can be ended in order."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _program() -> int:
+    from git_agent_runner import cli
+
+    hear()
+    return cli.main()

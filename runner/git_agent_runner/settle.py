@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
-from git_agent_extractors.model import NO_SESSION, SOURCES, Session, Source, Transcript
+from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_extractors.read import read
 from git_agent_runner import refs, settings, steps
 from git_agent_runner.context import Context, later, timestamp
@@ -150,8 +149,7 @@ def _asked_then(record: Record, attempt: Attempt) -> Asked:
 
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
     """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
-    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).is_file()}
+    files = attempts.outputs(ctx.layout, attempt)
     return read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
 
 

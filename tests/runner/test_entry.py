@@ -14,21 +14,28 @@ HIT = "os.kill(os.getpid(), signal.SIGINT)"
 BEFORE = f"""
 class Hit:
     def find_spec(self, name, path=None, target=None):
-        if name == "click":
+        if name in ("click", "git_agent_runner.context"):
             {HIT}
 sys.meta_path.insert(0, Hit())
 """
 AFTER = f"atexit.register(lambda: {HIT})"
-ASKED = "from git_agent_runner.entry import main; sys.argv[1:] = ['-h']; sys.exit(main())"
+ASKED = {
+    "git-agent": ("git_agent_runner", "main", "list"),
+    "pre-commit": ("git_agent_hooks", "main", "hint"),
+    "installed hook": ("git_agent_hooks", "installed", "post-merge"),
+}
 
 
 @pytest.mark.parametrize(
     ("harm", "status"),
     [pytest.param(BEFORE, -signal.SIGINT, id="first"), pytest.param(AFTER, 0, id="last")],
 )
-def test_ctrl_c_is_silent(cli: Cli, harm: str, status: int) -> None:
-    script = f"import atexit, os, signal, sys\n{harm}\n{ASKED}"
-    done = subprocess.run(
-        (sys.executable, "-P", "-c", script), env=cli.environ(), capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_ctrl_c_is_silent(cli: Cli, harm: str, status: int, asked: tuple[str, str, str]) -> None:
+    package, door, word = asked
+    asks = f"from {package}.entry import {door} as door; sys.argv[1:] = ['{word}']; sys.exit(door())"
+    script = f"import atexit, os, signal, sys\n{harm}\n{asks}"
+    words = (sys.executable, "-P", "-c", script)
+    where = cli.repo.path
+    done = subprocess.run(words, env=cli.environ(), cwd=where, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, "")

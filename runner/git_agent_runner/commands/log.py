@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.model import Event
 from git_agent_extractors.read import events
 from git_agent_runner import context, engines
 from git_agent_runner.commands.find import Where, found_record
@@ -79,9 +78,7 @@ def _came_to(attempt: Attempt) -> str:
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
-    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    files: dict[Source, Path] = {source: folder / source for source in SOURCES if (folder / source).is_file()}
-    return events(engines.profile(attempt.agent_name, ctx.environ), files)
+    return events(engines.profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt))
 
 
 def _print_objects(ctx: Context, attempt: Attempt) -> None:

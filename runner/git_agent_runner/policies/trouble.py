@@ -6,10 +6,9 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.model import Event
 from git_agent_extractors.read import events
 from git_agent_runner.context import Context
 from git_agent_runner.engines import profile
@@ -101,17 +100,12 @@ def _failed(ctx: Context, attempt: Attempt) -> bool:
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
-    return events(profile(attempt.agent_name, ctx.environ), _files(ctx, attempt))
-
-
-def _files(ctx: Context, attempt: Attempt) -> dict[Source, Path]:
-    folder = Path(ctx.layout.attempt(attempt.run_id, attempt.number))
-    return {source: folder / source for source in SOURCES if (folder / source).is_file()}
+    return events(profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt))
 
 
 def _last_output(ctx: Context, attempt: Attempt) -> float:
     """When the attempt printed last, in seconds since the epoch; when it began, if never."""
-    times = [os.stat(path).st_mtime for path in _files(ctx, attempt).values()]
+    times = [os.stat(path).st_mtime for path in attempts.outputs(ctx.layout, attempt).values()]
     return max([_seconds(attempt.started_at), *times])
 
 

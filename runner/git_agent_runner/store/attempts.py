@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Literal, get_args
 
-from git_agent_extractors.model import NO_SESSION
+from git_agent_extractors.model import NO_SESSION, SOURCES, Source
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record, Resumed, State
 from git_agent_runner.store import atomic, document, locks
@@ -117,6 +118,12 @@ def read(layout: Layout, run_id: str, number: int) -> Attempt:
     except FileNotFoundError:
         raise CorruptRecord(path, None, "there is no such file") from None
     return document.parse(SHAPE, text, path, ignore)
+
+
+def outputs(layout: Layout, attempt: Attempt) -> dict[Source, Path]:
+    """The files with what the engine printed, of those that there are."""
+    folder = Path(layout.attempt(attempt.run_id, attempt.number))
+    return {source: folder / source for source in SOURCES if (folder / source).is_file()}
 
 
 def numbers(layout: Layout, run_id: str) -> list[int]:
