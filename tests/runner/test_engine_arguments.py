@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
-from git_agent_runner.engines import arguments
+from git_agent_runner.engines import arguments, load
 from git_agent_runner.engines.spec import Option
 from git_agent_runner.errors import UsageError
 
 OPTIONS = (
     Option(("-m", "--model"), "one", "model"),
-    Option(("-c", "--config"), "one", "config", widens=True),
-    Option(("-s", "--sandbox"), "one", "permission", widens=True),
+    Option(("-c", "--config"), "one", "config", widens=True, repeats=True),
+    Option(("-s", "--sandbox"), "one", "permission", widens=True, excludes=("--full-auto",)),
+    Option(("--port",), "one", "config"),
+    Option(("--chrome",)),
+    Option(("--no-chrome",)),
     Option(("--full-auto",), "none", "permission", until=(0, 150), widens=True),
     Option(("-i", "--image"), "many"),
     Option(("--allowedTools",), "many", "permission", widens=True),
@@ -133,6 +138,42 @@ def test_find_by_role() -> None:
 )
 def test_widening(args: tuple[str, ...], named: tuple[str, ...]) -> None:
     assert arguments.widening(OPTIONS, args) == named
+
+
+@pytest.mark.parametrize(
+    ("recorded", "given", "merged"),
+    [
+        pytest.param(("--full-auto", "-m", "x"), ("-s", "read-only"), ("-m", "x", "-s", "read-only"), id="excluded"),
+        pytest.param(("-s", "read-only"), ("-v",), ("-s", "read-only", "-v"), id="another"),
+        pytest.param((), ("--full-auto", "-s", "read-only"), ("--full-auto", "-s", "read-only"), id="both given"),
+        pytest.param(("--port", "1"), ("--port=2",), ("--port=2",), id="configuration that does not repeat"),
+        pytest.param(("--chrome",), ("--no-chrome",), ("--no-chrome",), id="opposite"),
+        pytest.param(("--no-chrome",), ("--chrome",), ("--chrome",), id="opposite of the opposite"),
+        pytest.param(("--no-new", "x"), ("--new",), ("--no-new", "x", "--new"), id="unknown"),
+    ],
+)
+def test_overlay(recorded: tuple[str, ...], given: tuple[str, ...], merged: tuple[str, ...]) -> None:
+    assert arguments.overlay(OPTIONS, recorded, given) == merged
+
+
+MODES: dict[str, list[tuple[str, ...]]] = {
+    "claude": [("--dangerously-skip-permissions",), ("--permission-mode", "plan")],
+    "codex": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-s", "read-only")],
+    "codex -i": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-a", "never")],
+    "gemini": [("--yolo",), ("--approval-mode", "plan")],
+    "qwen": [("-y",), ("--approval-mode", "plan")],
+    "iflow": [("--yolo",), ("--default",), ("--plan",), ("--autoEdit",)],
+    "copilot": [("--mode", "plan"), ("--autopilot",), ("--plan",)],
+}
+
+
+@pytest.mark.parametrize("engine", MODES)
+def test_a_mode_given_anew_takes_the_place_of_the_recorded_one(engine: str) -> None:
+    """Beside each other the wider one wins in silence (claude, codex's --sandbox), or the engine refuses both."""
+    options = load(engine.partition(" ")[0]).options
+    for recorded, given in permutations(MODES[engine], 2):
+        assert arguments.overlay(options, recorded, given) == given
+        assert arguments.overlay(options, given, given) == given
 
 
 def test_overlay_replaces_a_flag_and_adds_configuration() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines.arguments import launch_args, overlay, rejected, widening
-from git_agent_runner.engines.codex import ENGINE, OPTIONS
+from git_agent_runner.engines.codex import ENGINE
+from git_agent_runner.engines.codex_flags import OPTIONS
 from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuery, Version, parse_version
 from git_agent_runner.errors import UserError
 
@@ -212,7 +213,9 @@ def test_the_picker_opens_without_a_message() -> None:
         ("--full-auto", (0, 150), False),
         ("--ephemeral", (0, 98), False),
         ("--ephemeral", (0, 117), True),
-        ("--add-dir=x", (0, 47), False),
+        ("--add-dir=x", (0, 53), False),
+        ("-o=x", (0, 44), False),
+        ("--output-last-message=x", (0, 44), True),
         ("--add-dir=x", (0, 65), True),
         ("--enable=x", (0, 44), False),
         ("--include-plan-tool", (0, 47), True),
@@ -221,6 +224,27 @@ def test_the_picker_opens_without_a_message() -> None:
 )
 def test_flags_by_version(flag: str, version: Version, there: bool) -> None:
     assert bool(rejected(OPTIONS, (flag,), version)) is not there
+
+
+@pytest.mark.parametrize(
+    ("flags", "version", "terminal", "there"),
+    [
+        (("--remote", "ws://x"), (0, 128, 0), False, False),
+        (("--remote", "ws://x"), (0, 128, 0), True, True),
+        (("--remote", "ws://x"), (0, 171, 0), False, True),
+        (("--full-auto",), (0, 128, 0), False, True),
+        (("--full-auto",), (0, 128, 0), True, False),
+        (("--full-auto",), (0, 117, 0), True, True),
+    ],
+)
+def test_forms_differ_by_version(flags: tuple[str, ...], version: Version, terminal: bool, there: bool) -> None:
+    """The help of `codex`, of `codex exec` and of `codex resume` at these versions."""
+    asked = launch(*flags, session=ID, version=version, terminal=terminal)
+    if there:
+        assert flags[0] in ENGINE.resume(asked).argv
+        return
+    with pytest.raises(UserError, match=f"does not take {flags[0]}$"):
+        ENGINE.resume(asked)
 
 
 def test_flags_that_widen_are_named() -> None:

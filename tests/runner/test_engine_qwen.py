@@ -115,6 +115,12 @@ def test_one_approval_mode_of_qwen() -> None:
     assert made.argv[1:4] == ("--approval-mode", "plan", "-d")
 
 
+def test_a_new_session_forks_nothing() -> None:
+    """The flag stays recorded for each resume; without --resume 0.24.4 refuses it."""
+    assert "--fork-session" not in ENGINE.start(launch("--fork-session", "-d")).argv
+    assert "--fork-session" in ENGINE.resume(launch("--fork-session", session=UUID)).argv
+
+
 def test_a_worktree_of_qwens_own_is_refused() -> None:
     with pytest.raises(UserError) as raised:
         ENGINE.start(launch("--worktree=x"))

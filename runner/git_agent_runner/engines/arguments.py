@@ -8,7 +8,7 @@ from git_agent_runner.engines.spec import Option, Role, Version, within
 from git_agent_runner.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # Ours to give anew with every attempt, or resolved into the record: never recorded.
 _NOT_RECORDED: frozenset[Role] = frozenset({"selector", "format", "prompt", "interactive", "directory", "exit"})
@@ -64,18 +64,25 @@ def strays(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[str, ...
 
 
 def overlay(options: tuple[Option, ...], recorded: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
-    """Recorded launch args with newly given ones: a flag given anew replaces its old value.
+    """Recorded launch args with newly given ones: a flag given anew replaces its old value, and what it excludes.
 
-    Configuration and variadic flags add up instead, as they do within one command line. codex refuses any
-    other flag that is there twice ("cannot be used multiple times", clap).
+    Those that repeat and variadic ones add up instead, as they do within one command line. codex refuses any
+    other flag that is there twice ("cannot be used multiple times", clap), and yargs makes a list of its values.
     """
-    replaced = {
-        word.option.names
-        for word in parse(options, given)
-        if word.option and word.option.role != "config" and word.option.value != "many"
-    }
-    kept = (word for word in parse(options, recorded) if not (word.option and word.option.names in replaced))
-    return _joined(kept) + _joined(parse(options, given))
+    new = parse(options, given)
+    replaced = {name for word in new if word.option for name in _replaces(word.option)}
+    kept = (word for word in parse(options, recorded) if not (word.option and replaced.intersection(word.option.names)))
+    return _joined(kept) + _joined(new)
+
+
+def _replaces(option: Option) -> Iterator[str]:
+    """The flags whose recorded values are void once this one is given; `--no-x` says the opposite of `--x`."""
+    yield from option.excludes
+    if not (option.repeats or option.value == "many"):
+        yield from option.names
+    for name in option.names:
+        if name.startswith("--"):
+            yield f"--{name[5:]}" if name.startswith("--no-") else f"--no-{name[2:]}"
 
 
 def rejected(options: tuple[Option, ...], args: tuple[str, ...], version: Version) -> tuple[str, ...]:

@@ -9,68 +9,10 @@ from __future__ import annotations
 
 from git_agent_runner.engines import codex_store
 from git_agent_runner.engines.arguments import find, launch_args, parse
+from git_agent_runner.engines.codex_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version, within
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Version, dotted, parse_version, within
 from git_agent_runner.errors import UserError
-
-_HELP = "codex/*/18z-prompt-help"
-
-OPTIONS = (
-    Option(("-m", "--model"), "one", "model", source="codex/*/12-m-before"),
-    Option(("-c", "--config"), "one", "config", widens=True, source="codex/*/12-c-sandbox-before"),
-    Option(("--enable",), "one", "config", since=(0, 45), widens=True, source="codex/*/12-enable-before"),
-    Option(("--disable",), "one", "config", since=(0, 45), widens=True, source=_HELP),
-    Option(("-p", "--profile"), "one", "permission", widens=True, source="codex/*/12-profile-before"),
-    Option(("-s", "--sandbox"), "one", "permission", widens=True, source="codex/*/12-sandbox-before"),
-    Option(("--full-auto",), "none", "permission", until=(0, 150), widens=True, source="codex/*/12-full-auto-before"),
-    Option(
-        ("--dangerously-bypass-approvals-and-sandbox", "--yolo"),
-        "none",
-        "permission",
-        widens=True,
-        source="codex/*/12-yolo-before",
-    ),
-    Option(("-a", "--ask-for-approval"), "one", "permission", widens=True, source="codex --help"),
-    Option(("--approve-for-me",), "none", "permission", since=(0, 129), widens=True, source=_HELP),
-    Option(("--dangerously-bypass-hook-trust",), "none", "permission", since=(0, 129), widens=True, source=_HELP),
-    Option(("--trust",), "none", "permission", since=(0, 151), widens=True, source=_HELP),
-    Option(
-        ("--skip-git-repo-check",),
-        "none",
-        "permission",
-        widens=True,
-        source="codex/*/09c-resume-outside-git-skip-before",
-    ),
-    Option(("--ignore-rules",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
-    Option(("--ignore-user-config",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
-    Option(("--strict-config",), "none", since=(0, 129), source=_HELP),
-    Option(("--add-dir",), "one", "config", since=(0, 48), widens=True, source="codex/*/12-add-dir-before"),
-    Option(("--cyber-access-program",), "one", "permission", since=(0, 151), widens=True, source=_HELP),
-    Option(("--remote",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
-    Option(("--remote-auth-token-env",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
-    Option(("--search",), "none", "permission", widens=True, source="codex --help"),
-    Option(("--oss",), "none", "model", source="codex/*/12-oss-before"),
-    Option(("--local-provider",), "one", "model", since=(0, 54), source=_HELP),
-    # Clap gives it every following word, subcommand and all (12-image-before); `--image=FILE` takes one.
-    Option(("-i", "--image"), "many", widens=True, source="codex/*/12-image-eq-before"),
-    Option(("-o", "--output-last-message"), "one", widens=True, source="codex/*/12-o-before"),
-    Option(("--output-schema",), "one", since=(0, 37), widens=True, source="codex/*/12-output-schema-before"),
-    Option(("--thread-source",), "one", since=(0, 129), source=_HELP),
-    Option(("--include-plan-tool",), "none", since=(0, 37), until=(0, 53), source=_HELP),
-    Option(("--no-alt-screen",), "none", since=(0, 80), source="codex --help"),
-    Option(("--no-daemon",), "none", "interactive", since=(0, 151), source="codex/0.171.0/interactive-resume"),
-    Option(("--ephemeral",), "none", "no_session", since=(0, 99), source="codex/*/21c-ephemeral-resume"),
-    Option(("--json", "--experimental-json"), "none", "format", source="codex/*/03-start-experimental-json"),
-    Option(("--color",), "one", "format", source="codex/*/12-color-before"),
-    Option(("-C", "--cd"), "one", "directory", source="codex/*/09e-resume-C-before"),
-    Option(("--last",), "none", "selector", source="codex/*/10a-last"),
-    Option(("--all",), "none", "selector", since=(0, 54), source="codex/*/10c-last-all-other-cwd"),
-    Option(("--include-non-interactive",), "none", "selector", since=(0, 99), source="codex resume --help"),
-    # It works in a work tree that codex makes, on a branch that is not the run's.
-    Option(("--worktree",), "none", "exit", since=(0, 151), source=_HELP),
-    Option(("-h", "--help"), "none", "exit", source=_HELP),
-    Option(("-V", "--version"), "none", "exit", source=_HELP),
-)
 
 # `codex exec` rejects the first, `codex` and `codex resume` the second (0.65.0, 0.128.0, 0.171.0: exit 2).
 _TERMINAL_ONLY = {"--ask-for-approval", "--search", "--no-alt-screen"}
@@ -81,11 +23,17 @@ _EXEC_ONLY = {
     "--trust",
     "--cyber-access-program",
     "--output-last-message",
+    "-o",
     "--output-schema",
     "--thread-source",
     "--include-plan-tool",
     "--ephemeral",
 }
+
+# Versions in which one form takes a flag and the other does not: `codex exec` lacks the first (help of 0.116.0 to
+# 0.128.0), `codex` and `codex resume` the second (help of 0.128.0).
+_NOT_IN_EXEC = {"--remote": ((0, 99), (0, 151)), "--remote-auth-token-env": ((0, 99), (0, 151))}
+_NOT_IN_TERMINAL = {"--full-auto": ((0, 128), (0, 150))}
 
 _LONGEST_MESSAGE = 1_048_576  # characters; 0.128.0 and 0.171.0 refuse more, after they printed a thread id
 _LIMITED: Version = (0, 128)  # 0.98.0 takes more
@@ -157,7 +105,9 @@ def _terminal(launch: Launch, *form: str, session: str | None = None) -> Invocat
 def _flags(launch: Launch) -> tuple[str, ...]:
     """Raises UserError for a flag that the other form of codex takes and this one does not."""
     flags = launch_args(OPTIONS, launch.args)
-    foreign = _EXEC_ONLY if launch.interactive else _TERMINAL_ONLY
+    lacking = _NOT_IN_TERMINAL if launch.interactive else _NOT_IN_EXEC
+    foreign = {name for name, (since, until) in lacking.items() if within(launch.version, since, until)}
+    foreign |= _EXEC_ONLY if launch.interactive else _TERMINAL_ONLY
     strange = [word.name for word in parse(OPTIONS, flags) if word.option and foreign.intersection(word.option.names)]
     if strange:
         form = "the terminal form of codex" if launch.interactive else "codex exec"

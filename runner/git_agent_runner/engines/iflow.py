@@ -15,6 +15,8 @@ from git_agent_runner.errors import UserError
 
 _STUDY = "study of 0.5.19"
 
+_MODES = ("--yolo", "--default", "--plan", "--autoEdit")
+
 OPTIONS = (
     Option(("--model", "-m"), "one", "model", source=_STUDY),
     Option(("--prompt", "-p"), "one", "prompt", source="iflow-ai/iflow-cli#196"),
@@ -23,10 +25,10 @@ OPTIONS = (
     Option(("--continue", "-c"), "none", "selector", source=_STUDY),
     # The same facts that end on stderr, in a file of their own: the extractor reads stderr.
     Option(("--output-file", "-o"), "one", "format", source=_STUDY),
-    Option(("--yolo", "-y"), "none", "permission", widens=True, source=_STUDY),
-    Option(("--default",), "none", "permission", widens=True, source=_STUDY),
-    Option(("--plan",), "none", "permission", widens=True, source=_STUDY),
-    Option(("--autoEdit",), "none", "permission", widens=True, source=_STUDY),
+    Option(("--yolo", "-y"), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),
+    Option(("--default",), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),
+    Option(("--plan",), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),
+    Option(("--autoEdit",), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),
     Option(("--version", "-v"), "none", "exit", source=_STUDY),
     Option(("--help", "-h"), "none", "exit", source=_STUDY),
 )

@@ -38,7 +38,7 @@ OPTIONS = (
     Option(("--password", "-p"), "one", "config", since=(1, 2), widens=True, source=_HELP),
     Option(("--username", "-u"), "one", "config", since=(1, 3), widens=True, source=_HELP),
     Option(("--port",), "one", "config", since=(1, 0), widens=True, source=_HELP),
-    Option(("--pure",), "none", "config", since=(1, 3), source=_HELP),
+    Option(("--pure",), "none", "config", since=(1, 3), widens=True, source=_HELP),
     Option(("--print-logs",), "none", source=_HELP),
     Option(("--log-level",), "one", source=_HELP),
     Option(("--interactive", "-i"), "none", "interactive", since=(1, 15), source=_HELP),

@@ -62,6 +62,8 @@ _option = form.table(
         "since": _version,
         "until": _version,
         "widens": form.flag,
+        "repeats": form.flag,
+        "excludes": form.one_or_more(form.word("a flag such as --model or -m", _FLAG.fullmatch)),
         "source": _text,
     },
 )

@@ -36,7 +36,13 @@ def _start(launch: Launch) -> Invocation:
     A larger one goes in by stdin, and qwen puts two line ends behind what it reads there. `@name` of a file that
     exists is kept, and the file's content added behind it.
     """
-    return _invocation(launch, (f"--session-id={launch.session}",) if launch.session else ())
+    kept = tuple(
+        text
+        for word in parse(OPTIONS, launch.args)
+        if not _named(word.option, "--fork-session")  # "Must be used with --resume or --continue"
+        for text in word.words
+    )
+    return _invocation(launch._replace(args=kept), (f"--session-id={launch.session}",) if launch.session else ())
 
 
 def _resume(launch: Launch) -> Invocation:

@@ -31,7 +31,9 @@ class Option(NamedTuple):
     """One launch flag. `since`/`until` are the first version that has it and the first that rejects it.
 
     `after` is the first version that accepts it after a `resume` subcommand (codex); None is never. `value` "many"
-    is variadic: it eats every following word that is no flag. `widens` marks what a note alone may not ask for.
+    is variadic: it eats every following word that is no flag. `repeats` marks one that may stand there twice, each with
+    a value of its own. `excludes` names others that say the opposite, or that it overrules or is overruled by: given
+    anew, it takes their place. `widens` marks what a note alone may not ask for.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,8 @@ class Option(NamedTuple):
     until: Version | None = None
     after: Version | None = None
     widens: bool = False
+    repeats: bool = False
+    excludes: tuple[str, ...] = ()
     source: str = ""  # the recording, help text or issue that proves the row
 
 
