@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_agent_extractors.model import Event, Transcript
@@ -25,6 +25,7 @@ def summed(*parts: list[Event]) -> Transcript:
     return summary.transcript({}, None)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(EVENTS, max_size=5), max_size=5))
 def test_parts_do_not_show(parts: list[list[Event]]) -> None:
     events = [event for part in parts for event in part]

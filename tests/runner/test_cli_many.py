@@ -71,7 +71,7 @@ def test_a_start_that_a_person_has_mangled_is_taken_from_the_runs_name(cli: Cli,
     runs = [cli.begin(cwd=branch(cli, tmp_path, name), FAKE_CMD=CRASH, FAKE_ID="new") for name in ("a", "b")]
     for run, start in zip(runs, ("0001-01-01T00:00:00", "soon"), strict=True):
         path = Path(cli.layout.index_file(run.handle))
-        day = run.run_id.replace("2026", "2029" if run is runs[0] else "2028", 1)
+        day = ("2129" if run is runs[0] else "2128") + run.run_id[4:]
         path.write_text(path.read_text().replace(run.created_at, start).replace(run.run_id, day))
     done = cli.ok("resume", "--all", "-n", "--json")
     assert [one["handle"] for one in done.json["resumed"]] == [run.handle for run in runs]

@@ -57,7 +57,7 @@ def test_a_signal_ends_the_engine_all_the_same(cli: Cli, number: signal.Signals)
 
 
 def test_the_time_out_ends_the_engine_all_the_same(cli: Cli) -> None:
-    process = paused(cli, "--timeout", "5", seconds=600)
+    process = paused(cli, "--timeout", "15", seconds=600)
     wait_until(lambda: cli.attempt().ended_at)
     _, err = process.communicate(timeout=PATIENCE)
     assert cli.record().status == "timed_out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -35,10 +36,10 @@ def test_this_branch(cli: Cli, engine: str) -> None:
         begun.session,
     )
     assert cli.record()._replace(updated_at="") == begun._replace(attempts=2, updated_at="")
-    assert done.err.splitlines()[-4:] == [
+    assert [re.sub(r"\d+ s, exit", "N s, exit", line) for line in done.err.splitlines()[-4:]] == [
         f"handle    {begun.handle}   {engine} · {begun.session.field} {begun.session.value}",
         f"branch    main @ {cli.repo.head()[:7]}",
-        f"run       .git/{begun.run_directory}  attempt 2, 0 s, exit 0",
+        f"run       .git/{begun.run_directory}  attempt 2, N s, exit 0",
         'resume    git agent resume "<message>"',
     ]
 

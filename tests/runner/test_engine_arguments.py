@@ -158,6 +158,7 @@ def test_overlay(recorded: tuple[str, ...], given: tuple[str, ...], merged: tupl
 
 MODES: dict[str, list[tuple[str, ...]]] = {
     "claude": [("--dangerously-skip-permissions",), ("--permission-mode", "plan")],
+    "claude 2": [("--dangerously-skip-permissions",), ("--restricted",)],
     "codex": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-s", "read-only")],
     "codex -i": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-a", "never")],
     "gemini": [("--yolo",), ("--approval-mode", "plan")],

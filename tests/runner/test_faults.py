@@ -16,9 +16,11 @@ import pytest
 
 from git_agent_runner import steps
 from git_agent_runner.model import Attempt
+from git_agent_runner.store import attempts
 from support import faults
 from support.cli import PROGRAM, Cli, Done
 from support.faults import Fault
+from support.watching import until
 
 PATIENCE = 60.0
 # Of linux/prctl.h and linux/capability.h.
@@ -86,6 +88,8 @@ def test_killed_in_a_resume(cli: Cli, tmp_path: Path, step: str, nth: int) -> No
     wrong = fault(tmp_path, "kill git-agent", step, nth)
     under(cli, wrong, "resume", "go on")
     assert wrong.happened(), f"a resume does not reach {step} for the {nth}. time"
+    run = cli.record()
+    until(lambda: attempts.standing(cli.layout, run.handle, run.run_id) != "running", "its engine has ended")
     goes_on(cli, before)
 
 

@@ -218,7 +218,8 @@ from git_agent_runner.store import noting, notes
 handle, commit = sys.argv[1:]
 run = f"20261127T101502Z-codex-{handle}"
 facts = discover(os.getcwd(), os.environ)
-noting.write(facts, commit or facts.head, Record(handle, run, run, "codex", updated_at="2026-11-27T10:15:02Z"))
+noted = Record(handle, run, run, "codex", updated_at="2026-11-27T10:15:02Z")
+noting.write(facts, commit or facts.head, noted, wait=600.0)
 """
 
 

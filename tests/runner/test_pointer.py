@@ -12,6 +12,7 @@ import pytest
 from git_agent_runner import settings
 from git_agent_runner.store import gitconfig, pointer
 from support.gitrepo import GitRepo
+from support.stored import written
 
 HANDLE = "7f3a9c21"
 NAMES = ["main", "a.b/c.d", 'x"y', "ü/ñ", "--output=pwn", "$(pwn)", "UPPER", "x=y", "a;b#c"]
@@ -33,9 +34,9 @@ def test_any_branch_name(repo: GitRepo, name: str) -> None:
 def test_written_only_when_it_changes(repo: GitRepo) -> None:
     facts = repo.facts()
     assert pointer.write(facts, "main", HANDLE)
-    before = (repo.path / ".git/config").stat()
+    before = written(repo.path / ".git/config")
     assert not pointer.write(facts, "main", HANDLE)
-    assert (repo.path / ".git/config").stat() == before
+    assert written(repo.path / ".git/config") == before
     assert pointer.write(facts, "main", "00000001")
     assert read(repo) == {"main": "00000001"}
 
@@ -104,7 +105,8 @@ def test_lock_that_goes_away_costs_one_retry(repo: GitRepo) -> None:
 WRITER = """
 import os, sys
 from git_agent_runner.git import discover
-from git_agent_runner.store import pointer
+from git_agent_runner.store import gitconfig, pointer
+gitconfig.LOCK_WAIT = 600.0
 pointer.write(discover(os.getcwd(), os.environ), *sys.argv[1:])
 """
 

@@ -18,7 +18,7 @@ from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
 from support.stored import HANDLE, MOMENT, record, run_id
 
-LATER = time.time() + 3600  # long after any file of a test was written: its entry is trusted
+LATER = time.time() + 30 * 86400  # long after any file of a test was written: its entry is trusted
 HANDLES = ("aaaaaaaa", "bbbbbbbb", "cccccccc")
 
 

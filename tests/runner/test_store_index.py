@@ -17,7 +17,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.index import HandleTaken, Index
 from git_agent_runner.store.layout import Layout
-from support.stored import HANDLE, record, worker
+from support.stored import HANDLE, record, worker, written
 
 CASES = Path(__file__).parent / "cases"
 
@@ -82,9 +82,9 @@ def test_an_update_sees_the_newest_record_and_returns_its_own(index: Index) -> N
 
 def test_an_update_without_change_writes_nothing(index: Index) -> None:
     index.create(record())
-    before = os.stat(index.layout.index_file(HANDLE))
+    before = written(index.layout.index_file(HANDLE))
     index.update(HANDLE, lambda old: old)
-    assert os.stat(index.layout.index_file(HANDLE)) == before
+    assert written(index.layout.index_file(HANDLE)) == before
 
 
 def test_a_record_cannot_change_its_handle(index: Index) -> None:

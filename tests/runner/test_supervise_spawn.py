@@ -54,9 +54,10 @@ def test_chunks_are_the_file_and_come_after_it(tmp_path: Path) -> None:
 def test_the_pid_is_told_with_its_start(tmp_path: Path) -> None:
     told: list[tuple[int, float]] = []
     before = time.time()
-    run(tmp_path, "hang", on_spawn=lambda pid, created: told.append((pid, created)), timeout=1.0)
+    printed = tmp_path / "stdout"
+    run(tmp_path, "hang", on_spawn=lambda *one: told.append(one), cancel=lambda: printed.stat().st_size > 0)
     [(pid, created)] = told
-    assert (tmp_path / "stdout").read_text() == f"ready {pid}\n"
+    assert printed.read_text() == f"ready {pid}\n"
     assert before - 2 <= created <= time.time() + 2
 
 
@@ -206,7 +207,7 @@ def test_silence_is_told_once_each_time(tmp_path: Path) -> None:
 
 
 def test_time_out_ends_it(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "hang", timeout=0.5)
+    outcome = run(tmp_path, "hang", timeout=3.0)
     assert (outcome.exit_status, outcome.timed_out, outcome.interrupted) == (0, True, False)
     assert outcome.signals == ("SIGINT",)
     assert outcome.survivors == ()

@@ -157,7 +157,7 @@ def test_those_that_appear_meanwhile_end_too(engines: list[Engine]) -> None:
 def test_survivors_are_named(engines: list[Engine]) -> None:
     ignore = "preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)"
     engine = start(engines, starting(ignore))
-    ended = tree.end(engine.root, ((signal.SIGINT, 0.3),))
+    ended = tree.end(engine.root, ((signal.SIGINT, 2.0),))
     [child] = engine.children
     assert ended == (("SIGINT",), (f"{child} {psutil.Process(child).name()}",))
 

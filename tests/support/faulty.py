@@ -94,7 +94,8 @@ def kill_engine() -> None:
     """All at once: whoever is stopped first cannot react to the end of the others. A moment later they are gone."""
     tree = psutil.Process().children(recursive=True)
     for process in tree:
-        process.suspend()
+        with suppress(psutil.NoSuchProcess):
+            process.suspend()
     tree += [late for late in psutil.Process().children(recursive=True) if late not in tree]
     for process in tree:
         with suppress(psutil.NoSuchProcess):

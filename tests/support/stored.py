@@ -6,10 +6,12 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from git_agent_extractors.model import Session
 from git_agent_runner.model import Attempt, Record
+from git_agent_runner.store import index as store_index
 from git_agent_runner.store.index import HandleTaken, Index
 from git_agent_runner.store.layout import Layout
 
@@ -68,6 +70,12 @@ def attempt(number: int = 1, **changes: Any) -> Attempt:
     return made._replace(**changes)
 
 
+def written(path: str | Path) -> tuple[int, int, int]:
+    """What changes about a file that is written, and not when it is read."""
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def worker(common_dir: str, job: str, count: int) -> subprocess.Popen[str]:
     """A process that does one of the jobs below, `count` times, and prints a line for each one done."""
     words = (sys.executable, __file__, common_dir, job, str(count))
@@ -99,6 +107,7 @@ def _grow(index: Index) -> str:
 
 
 def _main(common_dir: str, job: str, count: str) -> None:
+    store_index._PATIENCE = 600.0
     jobs = {"create": _create, "count": _count, "grow": _grow}
     for _ in range(int(count)):
         print(jobs[job](Index(Layout(common_dir))), flush=True)

@@ -42,7 +42,7 @@ class Terminal:
 
     def leave(self) -> int:
         """Ctrl-C, and again if it wants to be asked twice, until the program ends; its exit status."""
-        for patience in (0.7, 5.0, 0.7, 5.0, _PATIENCE):
+        for patience in (*(0.7, 5.0) * 6, _PATIENCE):
             self._screen.press("Ctrl-C")
             self._screen.wait(patience)
             if self._screen.ended():

@@ -17,6 +17,13 @@ _MODELS = {
     "qwen": ("scripted-2", "scripted-3"),
     "copilot": ("scripted-2", "scripted-3"),
 }
+# What lets every tool run, and what takes that back by another flag.
+_WIDE_AND_NARROW = {
+    "claude": (("--dangerously-skip-permissions",), ("--permission-mode", "plan")),
+    "codex": (("--dangerously-bypass-approvals-and-sandbox",), ("--sandbox", "read-only")),
+    "gemini": (("--yolo",), ("--approval-mode", "default")),
+    "qwen": (("--yolo",), ("--approval-mode", "default")),
+}
 _ASKS_NOBODY = ("opencode",)  # its default lets every tool run
 
 
@@ -52,6 +59,21 @@ def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: 
     world.carried("MK1", "MK2", "MK3", "MK4")
     assert (world.repo / "three").exists()
     assert (world.repo / "four").exists()
+
+
+@pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine in _WIDE_AND_NARROW], ids=str, scope="session")
+def test_a_permission_can_be_taken_back_by_another_flag(world: World) -> None:
+    """Side by side, the wider one would win in silence (claude, codex), or the engine would refuse both."""
+    wide, narrow = _WIDE_AND_NARROW[world.pin.engine]
+    world.home.env["IS_SANDBOX"] = "1"  # else claude refuses the flag to root
+    world.start("MK1 WRITEFILE one", *wide)
+    assert (world.repo / "one").exists()
+    world.resume("MK2 WRITEFILE two", *narrow)
+    world.resume("MK3 WRITEFILE three")
+    world.carried("MK1", "MK2", "MK3")
+    assert not (world.repo / "two").exists()
+    assert not (world.repo / "three").exists()
+    assert world.facts()["launch"]["args"] == [*narrow]
 
 
 @pytest.mark.parametrize("pin", [pinned("gemini")], ids=str, scope="session")

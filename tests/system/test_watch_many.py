@@ -52,6 +52,7 @@ def test_fifty_runs(world: World, tmp_path: Path) -> None:
         world.git("worktree", "add", "-q", "-b", f"tree{number}", str(place))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         begun = pool.map(lambda number: begin(world, places[number % TREES], number), range(TREES * EACH))
+        until(lambda: any((world.repo / ".git/agent/index").glob("*.yaml")), "a run has begun")
         watch = watching(world)
         time.sleep(4)
         watch.kill()  # its workers work on

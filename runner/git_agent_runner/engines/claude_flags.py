@@ -21,6 +21,8 @@ _76: Version = (2, 0, 43)
 _200: Version = (2, 1, 77)
 _332: Version = (2, 1, 201)
 
+_BYPASS = "--dangerously-skip-permissions"
+
 OPTIONS = (
     Option(("--model",), "one", "model", source="claude/*/18b-resume-noflags"),
     Option(("--fallback-model",), "one", "model", since=_60, source=_HELP),
@@ -63,22 +65,23 @@ OPTIONS = (
         "permission",
         since=_60,
         widens=True,
-        excludes=("--dangerously-skip-permissions",),
+        excludes=(_BYPASS,),
         source="claude/*/x05b-resume-noaccept-write",
     ),
     Option(("--permission-prompt-tool",), "one", "permission", widens=True, source=_HIDDEN),
     Option(("--permission-prompts",), "one", "permission", since=_332, widens=True, source=_HELP),
     Option(
-        ("--dangerously-skip-permissions",),
+        (_BYPASS,),
         "none",
         "permission",
         widens=True,
-        excludes=("--permission-mode",),  # wherever it stands, it wins over that (1.0.128, 2.1.332)
+        # Wherever it stands, it wins over the first (1.0.128, 2.1.332); the second refuses it (2.1.332).
+        excludes=("--permission-mode", "--restricted"),
         source="claude/*/x04b-resume-nobypass-mutate",
     ),
     Option(("--allow-dangerously-skip-permissions",), "none", "permission", since=_V2, widens=True, source=_HELP),
     Option(("--enable-auto-mode",), "none", "permission", since=_76, widens=True, source=_HIDDEN),
-    Option(("--restricted",), "none", "permission", since=_332, widens=True, source=_HELP),
+    Option(("--restricted",), "none", "permission", since=_332, widens=True, excludes=(_BYPASS,), source=_HELP),
     Option(("--bare",), "none", "permission", since=_200, widens=True, source=_HELP),
     Option(("--safe-mode",), "none", "permission", since=_200, widens=True, source=_HELP),
     Option(("--add-dir",), "many", "config", widens=True, source="claude/*/27b-adddir-resume-without"),

@@ -166,7 +166,7 @@ def stdin() -> tuple[str, str | None]:
     if os.isatty(0):
         return "tty", None
     mode = os.fstat(0).st_mode
-    if stat.S_ISFIFO(mode) and not select.select([0], [], [], 2.0)[0]:
+    if stat.S_ISFIFO(mode) and not select.select([0], [], [], 30.0)[0]:
         return "open_pipe", None
     kind = "null" if stat.S_ISCHR(mode) else "pipe" if stat.S_ISFIFO(mode) else "file"
     return kind, sys.stdin.buffer.read().decode("utf-8", "surrogateescape")

@@ -70,7 +70,8 @@ def _gemini(session: str, message: str) -> None:
     bucket = home / "tmp" / slug
     bucket.mkdir(parents=True, exist_ok=True)
     (bucket / ".project_root").write_text(os.getcwd())
-    path = bucket / "chats" / f"session-{datetime.now(UTC):%Y-%m-%dT%H-%M}-{session[:8]}.jsonl"
+    new = bucket / "chats" / f"session-{datetime.now(UTC):%Y-%m-%dT%H-%M}-{session[:8]}.jsonl"
+    path = next((bucket / "chats").glob(f"session-*-{session[:8]}.jsonl"), new)
     turn = {"id": f"m{time.time_ns()}", "timestamp": _now(), "type": "user", "content": message}
     head = {"sessionId": session, "projectHash": "0" * 64, "startTime": _now(), "lastUpdated": _now(), "kind": "main"}
     _append(path, *([] if path.exists() else [head]), turn)
