@@ -11,7 +11,10 @@ def main() -> int:
 
 
 def installed() -> int:
-    """What an installed hook starts, with its name and git's arguments. 0 unless Ctrl-C ends it."""
+    """What an installed hook starts, with its name and git's arguments. 0 unless Ctrl-C ends it.
+
+    0 also where parts of the package are missing, as while it is being installed anew: git's command is not about that.
+    """
     return quietly(_installed)
 
 
@@ -25,7 +28,10 @@ def _by_pre_commit() -> int:
 def _installed() -> int:
     import sys
 
-    from git_agent_hooks import main
+    try:
+        from git_agent_hooks import main
+    except ImportError:
+        return 0
 
     hear()
     return main.installed(sys.argv[1:])

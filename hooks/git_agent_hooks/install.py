@@ -186,7 +186,7 @@ def _chained(hooks: Path) -> Path:
 
 def _refuse_edited(path: Path, name: str) -> None:
     """Lines that a person has added to our file would be lost with it."""
-    if _is_ours(path) and not shim.is_whole(_content(path), name):
+    if _is_ours(path) and not shim.is_whole(_content(path)):
         raise UserError(
             f"'{path}' is ours, and has been changed by hand",
             code="hook_edited",

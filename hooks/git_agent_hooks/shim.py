@@ -6,15 +6,13 @@ post-commit for each commit that it makes, so that hook's first line is about it
 
 from __future__ import annotations
 
-import re
+import hashlib
 
 MARK = "# Made by `git agent hooks install`; `git agent hooks uninstall` takes it out."
 # Beside the directory of hooks, as deep as it, and under its own name: what a hook finds by its `$0` it finds there.
 CHAINED = ".git-agent-chained"
 
 _HEAD = """\
-#!/bin/sh
-{mark}
 dir=${{GIT_DIR:-.git}}
 before="${{0%/*}}{chained}/{hook}"
 start() {{
@@ -116,13 +114,20 @@ BODIES = {
 
 def text(hook: str, python: str) -> str:
     """The hook's file. `python` is the absolute path of an interpreter that has this package."""
-    return _HEAD.format(mark=MARK, hook=hook, chained=CHAINED, python=quoted(python)) + BODIES[hook]
+    rest = _HEAD.format(hook=hook, chained=CHAINED, python=quoted(python)) + BODIES[hook]
+    return f"#!/bin/sh\n{MARK}\n{sum_line(rest)}\n{rest}"
 
 
-def is_whole(content: str, hook: str) -> bool:
-    """Is this our file as we wrote it, for whichever interpreter?"""
-    found = re.search(r"\[ ! -x ('(?:[^']|'\\'')*') \] \|\| ", content)
-    return found is not None and content == text(hook, found[1][1:-1].replace("'\\''", "'"))
+def is_whole(content: str) -> bool:
+    """Is this our file as we wrote it, whichever version and interpreter it is of?"""
+    first, _, rest = content.partition(f"\n{MARK}\n")
+    line, _, rest = rest.partition("\n")
+    return (first, line) == ("#!/bin/sh", sum_line(rest))
+
+
+def sum_line(rest: str) -> str:
+    """By it a file that nobody has changed is known, whatever this version would write."""
+    return f"# Its sum: {hashlib.sha256(rest.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 
 def quoted(path: str) -> str:

@@ -131,10 +131,8 @@ def perform(task: Task) -> int:
 
 
 def foreseen(ctx: Context, task: Task) -> Plan:
-    """What `perform` would begin, as far as can be said before. Raises UserError for what would keep it from that."""
+    """What a task to resume would begin. Raises UserError for what would keep it from that."""
     record = ctx.runs.read(task.handle)
-    if task.then == "fresh":
-        return _fresh(ctx, record, task)
     wish, mode = _wish(ctx, record, task)
     return planned(ctx, wish._replace(dry_run=True), mode, record)
 

@@ -257,6 +257,18 @@ def test_installs_at_once_keep_the_hook_that_was_there(cli: Cli) -> None:
     assert (cli.repo.path / "log").read_text() == "before\n"
 
 
+@pytest.mark.parametrize(("words", "left"), [("install", True), ("uninstall", False)])
+def test_a_hook_of_another_version_is_ours(cli: Cli, words: str, left: bool) -> None:
+    cli.ok("hooks", "install")
+    path = cli.repo.path / ".git/hooks/post-commit"
+    ours = path.read_text()
+    other = "exit 0  # what another version wrote\n"
+    path.write_text(f"#!/bin/sh\n{shim.MARK}\n{shim.sum_line(other)}\n{other}")
+    assert "post-commit" in next(line for line in cli.run("hooks", "status").out.splitlines() if "outdated" in line)
+    cli.ok("hooks", words)
+    assert (path.exists(), not left or path.read_text() == ours) == (left, True)
+
+
 @pytest.mark.parametrize("words", ["install", "uninstall"])
 def test_lines_that_a_person_added_to_our_hook_are_not_lost(cli: Cli, words: str) -> None:
     cli.ok("hooks", "install")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.errors import UserError
-from git_agent_runner.supervise.capture import PIPE, Pump, Sink
+from git_agent_runner.supervise.capture import CHUNK, PIPE, Pump, Sink
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +55,20 @@ def test_draining_takes_what_is_there_and_no_more(tmp_path: Path) -> None:
         assert pump.reading
     os.close(writer)
     assert len(kept) == filled > 0
+
+
+def test_pipes_are_made_wide() -> None:
+    """An engine that writes faster than the disk need not wait for each 64 KiB."""
+    reader, writer = os.pipe()
+    try:
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE)
+    except (PermissionError, AttributeError):  # no system has to; a user with many wide pipes gets no more
+        pytest.skip("no wide pipe is to be had")
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, CHUNK)
+    with closing(Pump()) as pump:
+        pump.read(reader, lambda _: None, "stdout", None)
+        assert fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ) == PIPE
+    os.close(writer)
 
 
 def test_closing_closes_what_it_was_given() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from support.cli import Cli, Done
@@ -240,6 +241,18 @@ def test_a_dry_run_ends_nobody(cli: Cli) -> None:
     assert (begun.poll(), cli.attempt().ended_at) == (None, None)
     begun.terminate()
     begun.wait(PATIENCE)
+
+
+def test_a_session_that_nobody_knows_yet_is_looked_for_first(cli: Cli) -> None:
+    begun = cli.start("start", "-e", "codex", "x", FAKE_ID="none", FAKE_CMD="exec sleep 60", cwd=None)
+    until(lambda: cli.pointers() and cli.calls(), "it has begun")
+    tree = [psutil.Process(begun.pid), *psutil.Process(begun.pid).children(recursive=True)]
+    for process in tree:
+        process.kill()
+    begun.wait(PATIENCE)
+    psutil.wait_procs(tree, PATIENCE)
+    done = cli.ok("resume", "--all", "--strict", "-n")
+    assert done.out.splitlines()[1].endswith("codex   would be settled, which looks for its session, then resumed")
 
 
 def test_nothing_to_do(cli: Cli) -> None:

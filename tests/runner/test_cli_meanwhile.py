@@ -18,7 +18,7 @@ def cli(repo: GitRepo, isolated: Path) -> Cli:
 def test_silence_is_told_as_stalled(cli: Cli) -> None:
     """Engines that try a 429 or a 500 again say nothing meanwhile."""
     cli.repo.git("config", "agent.stallAfter", "1")
-    done = cli.ok("start", "-e", "codex", "begin", FAKE_CMD="sleep 2.5")
+    done = cli.ok("start", "-e", "codex", "begin", FAKE_CMD="sleep 4.5")
     # Once more where the engine is slow to start.
     assert 1 <= done.err.count("git-agent: stalled: nothing printed for ") <= 2
     assert cli.record().status == "completed"

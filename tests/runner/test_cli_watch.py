@@ -112,11 +112,11 @@ def test_a_rate_limit_waits(cli: Cli) -> None:
     path = Path(cli.layout.attempt(begun.run_id, 1), "attempt.yaml")
     ended = f'endedAt: "{cli.attempt(1).ended_at}"'
     path.write_text(path.read_text().replace(ended, 'endedAt: "2126-01-01T00:00:00Z"'))
-    policies(cli, 'on_error = [ { match = "rate_limited", action = "resume", cooldown = "2s" } ]')
+    policies(cli, 'on_error = [ { match = "rate_limited", action = "resume", cooldown = "4s" } ]')
     before = time.time()
     done = cli.ok("watch", "--json")
     assert ours(done)[1].startswith(f"{begun.handle} main: rate_limited: resume in ")
-    assert seconds(cli.attempt(2).started_at) - before >= 2.0
+    assert seconds(cli.attempt(2).started_at) - before >= 4.0
     assert done.json == {
         "schema": 1,
         "runs": [{"handle": begun.handle, "branch": "main", "actions": 1, "end": None, "reason": ""}],

@@ -12,9 +12,9 @@ from git_agent_runner.errors import UsageError
 
 OPTIONS = (
     Option(("-m", "--model"), "one", "model"),
-    Option(("-c", "--config"), "one", "config", widens=True, repeats=True),
+    Option(("-c", "--config"), "one", widens=True, repeats=True),
     Option(("-s", "--sandbox"), "one", "permission", widens=True, excludes=("--full-auto",)),
-    Option(("--port",), "one", "config"),
+    Option(("--port",), "one"),
     Option(("--chrome",)),
     Option(("--no-chrome",)),
     Option(("--full-auto",), "none", "permission", until=(0, 150), widens=True),
@@ -158,13 +158,13 @@ def test_overlay(recorded: tuple[str, ...], given: tuple[str, ...], merged: tupl
 
 MODES: dict[str, list[tuple[str, ...]]] = {
     "claude": [("--dangerously-skip-permissions",), ("--permission-mode", "plan")],
-    "claude 2": [("--dangerously-skip-permissions",), ("--restricted",)],
     "codex": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-s", "read-only")],
     "codex -i": [("--yolo",), ("--full-auto",), ("--approve-for-me",), ("-a", "never")],
     "gemini": [("--yolo",), ("--approval-mode", "plan")],
     "qwen": [("-y",), ("--approval-mode", "plan")],
     "iflow": [("--yolo",), ("--default",), ("--plan",), ("--autoEdit",)],
-    "copilot": [("--mode", "plan"), ("--autopilot",), ("--plan",)],
+    "copilot": [("--mode", "plan"), ("--autopilot",)],
+    "copilot 2": [("--autopilot",), ("--plan",)],
 }
 
 
@@ -175,6 +175,15 @@ def test_a_mode_given_anew_takes_the_place_of_the_recorded_one(engine: str) -> N
     for recorded, given in permutations(MODES[engine], 2):
         assert arguments.overlay(options, recorded, given) == given
         assert arguments.overlay(options, given, given) == given
+
+
+def test_what_a_new_mode_leaves_standing() -> None:
+    """claude refuses a bypass of its restricted mode, which must not end unasked; copilot's --plan combines."""
+    bypass = ("--dangerously-skip-permissions",)
+    assert arguments.overlay(load("claude").options, ("--restricted",), bypass) == ("--restricted", *bypass)
+    assert arguments.overlay(load("claude").options, bypass, ("--restricted",)) == ("--restricted",)
+    both = ("--mode", "autopilot", "--plan")
+    assert arguments.overlay(load("copilot").options, both[:2], both[2:]) == both
 
 
 def test_overlay_replaces_a_flag_and_adds_configuration() -> None:

@@ -90,6 +90,11 @@ BREACHES = [
         id="another program",
     ),
     pytest.param(option("--model"), "flags have one row each, with a source", id="a flag in two rows"),
+    pytest.param(
+        option("--x", excludes=("--nosuch",)),
+        "flags have one row each, with a source",
+        id="excludes nothing",
+    ),
     pytest.param(option("--x", source=""), "flags have one row each, with a source", id="no source"),
     pytest.param(
         option("--x", since=(2,), until=(1,)), "flags have one row each, with a source", id="gone before it came"

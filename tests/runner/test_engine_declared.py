@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines import contract, profile_form
+from git_agent_runner.engines.arguments import overlay
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, StoreQuery
 from git_agent_runner.errors import UserError
 from support.added import FORMS, HEAD, PROFILE, READING, SESSION, engine
@@ -126,6 +127,13 @@ def test_options_take_the_profiles_source_and_versions_as_written() -> None:
     assert (new.since, new.until, new.source) == ((1, 10), (1, 20, 1), "a test")
     assert mine.source == "an issue"
     assert own.first_resume == (1, 0)
+
+
+def test_what_a_flag_ends_is_as_written() -> None:
+    rows = "  - {names: --new, repeats: true}\n  - {names: --own, excludes: [--new]}\n"
+    own = engine(PROFILE.replace("events:", f"{rows}events:"))
+    assert overlay(own.options, ("--new", "--own"), ("--new",)) == ("--new", "--own", "--new")
+    assert overlay(own.options, ("--new",), ("--own",)) == ("--own",)
 
 
 def kept(folder: Path, session: str, cwd: str, created: str) -> Path:

@@ -185,6 +185,13 @@ def changed(old: str, new: str) -> str:
             "[--session, -s]", "[--session, -m]", 11, "options: expected '-m' in one row only", id="flag twice"
         ),
         pytest.param(
+            "names: [--session, -s]",
+            "excludes: --nosuch, names: [--session, -s]",
+            11,
+            "options: expected a row for '--nosuch', which is excluded",
+            id="flag excluded that is none",
+        ),
+        pytest.param(
             "gives: message, text: text",
             "gives: message",
             15,

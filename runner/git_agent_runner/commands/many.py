@@ -57,7 +57,7 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     found = list(_choose(ctx, wanted, listing.rows))
     chosen = sorted((one for one in found if isinstance(one, Chosen)), key=lambda one: _order(one.row))
     skipped = [one for one in found if isinstance(one, Skipped)]
-    if wanted.message is None and any(one.task.then != "fresh" for one in chosen):
+    if wanted.message is None and any(one.row.session_value for one in chosen):
         say(f'message: "{shown(ctx.settings.continue_message)}"')
     if wanted.dry_run:
         would, could_not = _foresee(ctx, chosen)
@@ -110,20 +110,29 @@ def _foresee(ctx: Context, chosen: list[Chosen]) -> tuple[list[dict[str, Any]], 
     would, could_not = list[dict[str, Any]](), list[Skipped]()
     for row, task in chosen:
         facts = _facts(row)
+        if first := _first(ctx, row, task):
+            would.append({**facts, "would": first})
+            continue
         try:
-            plan = None if task.then == "nudge" else foreseen(ctx, task)
+            plan = foreseen(ctx, task)
         except UserError as error:
             could_not.append(Skipped(facts, error.message))
             continue
-        if plan:
-            facts |= {**planned(plan), "command": pasteable(plan.invocation)}
-        would.append({**facts, "would": _foretold(plan)})
+        told = {**planned(plan), "command": pasteable(plan.invocation), "would": _foretold(plan)}
+        would.append({**facts, **told})
     return would, could_not
 
 
-def _foretold(plan: Plan | None) -> str:
-    if plan is None:
+def _first(ctx: Context, row: Row, task: Task) -> str | None:
+    """What comes first, and may change which session is the run's."""
+    if task.then == "nudge":
         return "would be ended, then resumed"
+    if row.session_value is None and attempts.standing(ctx.layout, row.handle, row.run_id) == "dead":
+        return "would be settled, which looks for its session, then resumed"
+    return None
+
+
+def _foretold(plan: Plan) -> str:
     why = f" ({plan.instead_of.message})" if plan.instead_of else ""
     if plan.kind == "resume":
         back = "; its engine has lost the session: the copy would be put back first" if plan.copy else ""
@@ -138,8 +147,7 @@ def _order(row: Row) -> tuple[bool, tuple[float, str]]:
 
 
 def _task(wanted: Wanted, row: Row, *, live: bool) -> Task:
-    """Without a session a new one begins, with the run's own prompt where no message is given."""
-    then = "nudge" if live else "resume" if row.session_value or wanted.strict else "fresh"
+    then = "nudge" if live else "resume"
     return Task(row.handle, row.attempts, then, wanted.message, strict=wanted.strict, timeout=wanted.timeout)
 
 

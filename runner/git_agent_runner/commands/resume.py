@@ -27,7 +27,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
 @click.option("--terminal", is_flag=True, help="Open the session in a new terminal window or tab.")
-@click.option("-n", "--dry-run", is_flag=True, help="Print the exact command; start nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Print the exact command, or what --all would come to.")
 @click.option("--strict", is_flag=True, help="Resume this session or fail; never anything else.")
 @click.option(
     "--fallback",

@@ -32,7 +32,7 @@ _EXEC_ONLY = {
 
 # Versions in which one form takes a flag and the other does not: `codex exec` lacks the first (help of 0.116.0 to
 # 0.128.0), `codex` and `codex resume` the second (help of 0.128.0).
-_NOT_IN_EXEC = {"--remote": ((0, 99), (0, 151)), "--remote-auth-token-env": ((0, 99), (0, 151))}
+_NOT_IN_EXEC = {"--remote": ((0, 99), (0, 129)), "--remote-auth-token-env": ((0, 99), (0, 129))}
 _NOT_IN_TERMINAL = {"--full-auto": ((0, 128), (0, 150))}
 
 _LONGEST_MESSAGE = 1_048_576  # characters; 0.128.0 and 0.171.0 refuse more, after they printed a thread id

@@ -12,9 +12,9 @@ _MODES = ("--full-auto", "--yolo", "--approve-for-me")
 
 OPTIONS = (
     Option(("-m", "--model"), "one", "model", source="codex/*/12-m-before"),
-    Option(("-c", "--config"), "one", "config", widens=True, repeats=True, source="codex/*/12-c-sandbox-before"),
-    Option(("--enable",), "one", "config", since=(0, 45), widens=True, repeats=True, source="codex/*/12-enable-before"),
-    Option(("--disable",), "one", "config", since=(0, 45), widens=True, repeats=True, source=_HELP),
+    Option(("-c", "--config"), "one", widens=True, repeats=True, source="codex/*/12-c-sandbox-before"),
+    Option(("--enable",), "one", since=(0, 45), widens=True, repeats=True, source="codex/*/12-enable-before"),
+    Option(("--disable",), "one", since=(0, 45), widens=True, repeats=True, source=_HELP),
     Option(("-p", "--profile"), "one", "permission", widens=True, source="codex/*/12-profile-before"),
     Option(("-s", "--sandbox"), "one", "permission", widens=True, excludes=_MODES, source="codex/*/12-sandbox-before"),
     Option(
@@ -56,9 +56,7 @@ OPTIONS = (
     Option(("--ignore-rules",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
     Option(("--ignore-user-config",), "none", "permission", since=(0, 118), widens=True, source=_HELP),
     Option(("--strict-config",), "none", since=(0, 129), source=_HELP),
-    Option(
-        ("--add-dir",), "one", "config", since=(0, 54), widens=True, repeats=True, source="codex/*/12-add-dir-before"
-    ),
+    Option(("--add-dir",), "one", since=(0, 54), widens=True, repeats=True, source="codex/*/12-add-dir-before"),
     Option(("--cyber-access-program",), "one", "permission", since=(0, 151), widens=True, source=_HELP),
     Option(("--remote",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
     Option(("--remote-auth-token-env",), "one", "permission", since=(0, 99), widens=True, source=_HELP),

@@ -160,6 +160,9 @@ def _tabled(engine: Engine, _sample: Sample) -> Iterator[str]:
             yield f"{option.names[0]} is gone before it came"
         if not option.source:
             yield f"{option.names[0]} has no source"
+        yield from (
+            f"{option.names[0]} excludes {name}, which has no row" for name in set(option.excludes) - set(names)
+        )
 
 
 def _kept(engine: Engine, _sample: Sample) -> Iterator[str]:

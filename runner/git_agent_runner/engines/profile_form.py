@@ -72,7 +72,10 @@ _option = form.table(
 def _options_fault(options: tuple[Option, ...]) -> str | None:
     names = [name for option in options for name in option.names]
     twice = next((name for name in names if names.count(name) > 1), None)
-    return f"'{twice}' in one row only" if twice else None
+    if twice:
+        return f"'{twice}' in one row only"
+    nowhere = next((name for option in options for name in option.excludes if name not in names), None)
+    return f"a row for '{nowhere}', which is excluded" if nowhere else None
 
 
 def _files_fault(text: str) -> str | None:

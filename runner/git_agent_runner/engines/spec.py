@@ -21,7 +21,6 @@ Role = Literal[
     "model",
     "directory",  # changes the working directory: resolved into the record's cwd, not passed again
     "no_session",  # leaves no session behind: --ephemeral
-    "config",  # configuration, settings, mcp, add-dir: may widen what the agent does
     "interactive",  # asks for the terminal form
     "exit",  # prints something and ends: --help, --version, --list-sessions
 ]
