@@ -21,7 +21,8 @@ _LONG = (
     "Real engines against the scripted model server; written by `make system-all`, from the tests that are marked as a",
     "long matrix. After each fault nothing complete has changed, `git agent doctor --repair` leaves nothing that is",
     "wrong, and the next `git agent resume` goes on with the history or says why not. A row names the step of an",
-    "attempt, which time it was reached, and what ended; an empty cell, a step that the engine's attempts lack.",
+    "attempt, which time it was reached, and what ended. An empty cell is a step that the engine's attempts lack, or a",
+    "version that the test is not for: faults are for the newest.",
 )
 
 
