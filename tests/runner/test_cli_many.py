@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -243,16 +244,21 @@ def test_a_dry_run_ends_nobody(cli: Cli) -> None:
     begun.wait(PATIENCE)
 
 
-def test_a_session_that_nobody_knows_yet_is_looked_for_first(cli: Cli) -> None:
-    begun = cli.start("start", "-e", "codex", "x", FAKE_ID="none", FAKE_CMD="exec sleep 60", cwd=None)
-    until(lambda: cli.pointers() and cli.calls(), "it has begun")
+def test_a_session_that_nobody_knows_yet_is_looked_for_first(cli: Cli, tmp_path: Path) -> None:
+    """It is in the engine's store, which has not printed it when git-agent is killed with its engine."""
+    os.mkfifo(never := tmp_path / "never")
+    begun = cli.start("start", "-e", "codex", "x", FAKE_OUT=str(never), cwd=None)
+    until(lambda: cli.pointers() and list((cli.home / ".codex/sessions").rglob("*.jsonl")), "it has begun")
     tree = [psutil.Process(begun.pid), *psutil.Process(begun.pid).children(recursive=True)]
     for process in tree:
         process.kill()
     begun.wait(PATIENCE)
     psutil.wait_procs(tree, PATIENCE)
+    handle = cli.record().handle
     done = cli.ok("resume", "--all", "--strict", "-n")
     assert done.out.splitlines()[1].endswith("codex   would be settled, which looks for its session, then resumed")
+    done = cli.ok("resume", "--all", "--strict", "--json", "go on")
+    assert resumed(done) == [(handle, "completed", "resume")]
 
 
 def test_nothing_to_do(cli: Cli) -> None:
