@@ -57,7 +57,7 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     found = list(_choose(ctx, wanted, listing.rows))
     chosen = sorted((one for one in found if isinstance(one, Chosen)), key=lambda one: _order(one.row))
     skipped = [one for one in found if isinstance(one, Skipped)]
-    if wanted.message is None and any(one.row.session_value for one in chosen):
+    if wanted.message is None and any(one.row.session_value or _first(ctx, *one) for one in chosen):
         say(f'message: "{shown(ctx.settings.continue_message)}"')
     if wanted.dry_run:
         would, could_not = _foresee(ctx, chosen)
