@@ -58,8 +58,16 @@ def all_of(world: World, status: int, *words: str) -> tuple[dict[str, str], dict
     return resumed, {branch[one["handle"]]: one["reason"] for one in told["skipped"]}
 
 
+def foretold(world: World, *words: str) -> tuple[dict[str, str], int]:
+    """What `resume --all --dry-run` says would become of each that goes on, by branch, and its exit status."""
+    done = world.agent("resume", "--all", "--dry-run", "--json", "--message=MK66 never sent", *words)
+    assert asked(world, "MK66") == []
+    return {one["branch"]: one["kind"] for one in json.loads(done.out)["resumed"]}, done.status
+
+
 def test_dead_failed_live_and_finished_runs(world: World, trees: dict[str, World]) -> None:
     living = slow(trees["live"], "MK21")
+    assert foretold(world) == ({"dead": "resume", "failed": "resume"}, 0)
     assert all_of(world, 0, "--jobs=2", "--message=MK77 all of you") == (
         {"dead": "completed", "failed": "completed"},
         {"live": LIVE},
@@ -88,6 +96,8 @@ def test_strict_and_lenient_where_a_session_is_gone(world: World, trees: dict[st
     index = world.repo / ".git/agent/index" / f"{lost['handle']}.yaml"
     value = lost["session"]["value"]
     index.write_text(index.read_text().replace(value, value[:-4] + other(value[-4:])))
+    assert foretold(world, "--strict") == ({"dead": "resume"}, 1)
+    assert foretold(world) == ({"dead": "resume", "failed": "fresh"}, 0)
     resumed, skipped = all_of(world, 1, "--strict", "--message=MK77 strictly")
     assert resumed == {"dead": "completed"}
     assert list(skipped) == ["failed"]
