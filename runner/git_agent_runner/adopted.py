@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.conversation.backup import keep
 from git_agent_runner.errors import UserError
-from git_agent_runner.keep import keep
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.store import attempts, noting, pointer
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory

@@ -53,9 +53,9 @@ def locate(
     query = StoreQuery(ctx.environ, cwd, version, value)
     located = engine.locate(query)
     if located.state == "absent":
-        from git_agent_runner import keep  # a rare need
+        from git_agent_runner.conversation import restore  # a rare need
 
-        copy = None if located.archived else keep.find(ctx, engine, query, record.run_id)
+        copy = None if located.archived else restore.find(ctx, engine, query, record.run_id)
         if copy:
             return Located("unknown", cwd=copy.session_cwd), copy
         lost = engine.first_reply_lost(version) if record.attempts <= 1 and record.status != "completed" else None
@@ -65,7 +65,7 @@ def locate(
             code="session_missing",
             hints=(
                 *([lost] if lost else []),
-                *keep.in_the_way(ctx, query, located, record.run_id),
+                *restore.in_the_way(ctx, query, located, record.run_id),
                 f'start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
                 "other runs: git agent list",
             ),

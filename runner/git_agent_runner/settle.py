@@ -12,11 +12,11 @@ from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_extractors.read import read
 from git_agent_runner import refs, settings, steps
 from git_agent_runner.context import Context, later, timestamp
+from git_agent_runner.conversation.backup import keep
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
-from git_agent_runner.keep import keep
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, noting, pointer

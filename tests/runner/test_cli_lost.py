@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import keep
+from git_agent_runner import context
+from git_agent_runner.conversation import backup
 from git_agent_runner.model import Record
 from git_agent_runner.store import copies
 from git_agent_runner.store.copies import MANIFEST, TOO_LARGE
@@ -287,11 +288,10 @@ def test_a_full_disk_keeps_the_copy_of_before(here: Cli, monkeypatch: pytest.Mon
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (32 * 1024, hard))
     try:
-        from git_agent_runner import context
         from git_agent_runner.errors import UserError
 
         with pytest.raises(UserError, match="codex's session could not be copied: File too large") as caught:
-            keep.keep(context.load(), here.attempt())
+            backup.keep(context.load(), here.attempt())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.code == "copy_failed"
@@ -301,7 +301,7 @@ def test_a_full_disk_keeps_the_copy_of_before(here: Cli, monkeypatch: pytest.Mon
 def test_a_session_that_grew_too_large_is_told_once(cli: Cli) -> None:
     begun = cli.begin("codex")
     (source,) = stored(cli, "codex")
-    os.truncate(source, keep.LIMIT + 1)
+    os.truncate(source, backup.LIMIT + 1)
     told = [warnings(cli.ok("resume", word)) for word in ("one", "two")]
     assert told == [["warning: codex's session is larger than 64 MiB, so it is not copied any more"], []]
     names = {path.name for path in folder(cli, begun).iterdir()}

@@ -22,7 +22,7 @@ def resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
     plan = _plan(ctx, wish, record)
     if plan.copy is None or wish.dry_run:
         return plan
-    from git_agent_runner.keep import put_back  # a rare need
+    from git_agent_runner.conversation.restore import put_back  # a rare need
 
     name, copy = plan.engine.name, plan.copy
     program = plan.invocation.argv[0], plan.engine.parse_version(plan.record.engine_version) or ()
