@@ -104,7 +104,9 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
         run_directory=run_directory(note.run_id),
         agent_name=engine.name,
         session=note.session,
-        launch_args=merged_args(engine, program, asked.args, wanted.given, resuming=True),
+        launch_args=arguments.launch_args(
+            engine.options, merged_args(engine, program, asked.args, wanted.given, resuming=True)
+        ),
         created_at=timestamp(began(note.run_id)),
     )
     hidden = f"its note hides the values of {', '.join(asked.hidden)}: give them again after --"

@@ -103,14 +103,14 @@ def plan_start(
     launch = Launch(
         binary=program.binary,
         version=program.version,
-        args=arguments.launch_args(engine.options, args),
+        args=arguments.passed(engine.options, args),
         message=message,
         session=engine.mint(program.version),
         cwd=record.cwd,
         interactive=interactive,
     )
     return Plan(
-        record=_begun(record, launch),
+        record=_begun(record, engine, launch),
         engine=engine,
         kind="fresh" if existing else "start",
         invocation=fitting(engine.start(launch)),
@@ -159,7 +159,7 @@ def plan_resume(
     launch = Launch(
         binary=program.binary,
         version=program.version,
-        args=arguments.launch_args(engine.options, args),
+        args=arguments.passed(engine.options, args),
         message=message,
         session=value,
         cwd=where.cwd,
@@ -168,7 +168,7 @@ def plan_resume(
     )
     compiled = engine.resume if by_id else other_form(engine, picker=picker)
     return Plan(
-        record=_begun(record, launch),
+        record=_begun(record, engine, launch),
         engine=engine,
         kind=kind,
         invocation=in_place(engine, fitting(compiled(launch)), cwd),
@@ -183,9 +183,9 @@ def plan_resume(
     )
 
 
-def _begun(record: Record, launch: Launch) -> Record:
+def _begun(record: Record, engine: Engine, launch: Launch) -> Record:
     return record._replace(
-        launch_args=launch.args,
+        launch_args=arguments.launch_args(engine.options, launch.args),
         engine_version=dotted(launch.version),
         attempts=record.attempts + 1,
         status=None,

@@ -88,7 +88,8 @@ def _by_hand(engine: Engine, record: Record, version: Version, value: str | None
         return ()
     cwd = record.cwd or "."
     try:
-        launch = Launch(engine.binary, version, record.launch_args, None, value, cwd, cwd, interactive=True)
+        flags = arguments.launch_args(engine.options, record.launch_args)
+        launch = Launch(engine.binary, version, flags, None, value, cwd, cwd, interactive=True)
         return (f"or open the session yourself: {pasteable(engine.resume(launch))}",)
     except UserError:
         return ()
@@ -97,9 +98,13 @@ def _by_hand(engine: Engine, record: Record, version: Version, value: str | None
 def merged_args(
     engine: Engine, program: Probe, recorded: tuple[str, ...], given: tuple[str, ...], *, resuming: bool
 ) -> tuple[str, ...]:
-    """Recorded flags with those of this command line, which come first where they disagree."""
+    """Recorded flags with those of this command line, which come first where they disagree.
+
+    A recorded attachment belonged to the message of then, and is not sent with another one.
+    """
     refuse_strays(engine, given, "after --", resuming=resuming)
-    args = arguments.overlay(engine.options, recorded, given)
+    kept = arguments.launch_args(engine.options, recorded) if resuming else recorded
+    args = arguments.overlay(engine.options, kept, given)
     check_flags(engine, program, args, given)
     return args
 

@@ -40,7 +40,8 @@ def launch_args(note: Note, engine: Engine, *, trusted: bool) -> Asked:
     except UserError as error:
         raise _refused(note, error.message) from None
     hidden = [word for word in words if any(MARK in text for text in word.words)]
-    left = tuple(text for word in words if word not in hidden for text in word.words)
+    sent = [word for word in words if word.option and word.option.role == "attachment"]  # with the message of then
+    left = tuple(text for word in words if word not in [*hidden, *sent] for text in word.words)
     if arguments.launch_args(engine.options, left) != left:
         raise _refused(note, f"{command_line(left)} is not what a run keeps")
     if (wide := arguments.widening(engine.options, left)) and not trusted:

@@ -75,6 +75,13 @@ BREACHES = [
         id="no flags",
     ),
     pytest.param(
+        lambda own: compiling(
+            lambda _, made: made._replace(argv=tuple(word for word in made.argv if "VALUE" not in word))
+        )(option("--image", value="one", role="attachment")(own)),
+        "an attachment goes with its message",
+        id="an attachment that is lost",
+    ),
+    pytest.param(
         compiling(lambda _, made: made._replace(argv=(*made.argv, f"--at={next(COUNTER)}"))),
         "the same launch gives the same command line",
         id="another command line each time",

@@ -10,8 +10,9 @@ from git_agent_runner.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# Ours to give anew with every attempt, or resolved into the record: never recorded.
-_NOT_RECORDED: frozenset[Role] = frozenset({"selector", "format", "prompt", "interactive", "directory", "exit"})
+# Ours to give anew with every attempt, or resolved into the record: never passed on as they were given.
+_OURS: frozenset[Role] = frozenset({"selector", "format", "prompt", "interactive", "directory", "exit"})
+_NOT_RECORDED: frozenset[Role] = _OURS | {"attachment"}
 
 
 class Word(NamedTuple):
@@ -49,8 +50,17 @@ def parse(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[Word, ...
 
 
 def launch_args(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[str, ...]:
-    """What a record keeps: no session selector, output format, directory, message or terminal form."""
-    return _joined(word for word in parse(options, args) if not word.stray and _role(word) not in _NOT_RECORDED)
+    """What a record keeps: no session selector, output format, directory, message, attachment or terminal form."""
+    return _without(options, args, _NOT_RECORDED)
+
+
+def passed(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[str, ...]:
+    """What one attempt gives its engine: what a record keeps, and the attachments of its message."""
+    return _without(options, args, _OURS)
+
+
+def _without(options: tuple[Option, ...], args: tuple[str, ...], roles: frozenset[Role]) -> tuple[str, ...]:
+    return _joined(word for word in parse(options, args) if not word.stray and _role(word) not in roles)
 
 
 def find(options: tuple[Option, ...], args: tuple[str, ...], role: Role) -> tuple[Word, ...]:

@@ -9,7 +9,7 @@ import re
 from functools import partial
 
 from git_agent_runner.engines import claude_store, retention
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.claude_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Version, dotted, parse_version
@@ -76,7 +76,7 @@ def _picker(launch: Launch) -> Invocation:
 
 
 def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
-    flags = launch_args(OPTIONS, launch.args)
+    flags = passed(OPTIONS, launch.args)
     if launch.interactive:
         # After `--` a prompt is no flag, and no variadic flag eats it (17f-leading-dash-ddash, 17h-resume-ddash).
         prompt = ("--", launch.message) if launch.message is not None else ()

@@ -130,7 +130,7 @@ OPTIONS = (
     Option(("--plan-mode-instructions",), "one", widens=True, since=_76, source=_HIDDEN),
     Option(("--channels",), "many", widens=True, since=_76, source=_HIDDEN),
     Option(("--dangerously-load-development-channels",), "many", widens=True, since=_76, source=_HIDDEN),
-    Option(("--file",), "many", widens=True, since=_76, source=_HELP),
+    Option(("--file",), "many", "attachment", widens=True, since=_76, source=_HELP),
     Option(("--ide",), "none", widens=True, since=_60, source=_HELP),
     Option(("--chrome",), "none", widens=True, since=_76, source=_HELP),
     Option(("--init",), "none", widens=True, since=_76, source=_HIDDEN),

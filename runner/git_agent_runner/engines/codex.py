@@ -8,7 +8,7 @@ last word.
 from __future__ import annotations
 
 from git_agent_runner.engines import codex_store
-from git_agent_runner.engines.arguments import find, launch_args, parse
+from git_agent_runner.engines.arguments import find, parse, passed
 from git_agent_runner.engines.codex_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Version, dotted, parse_version, within
@@ -104,7 +104,7 @@ def _terminal(launch: Launch, *form: str, session: str | None = None) -> Invocat
 
 def _flags(launch: Launch) -> tuple[str, ...]:
     """Raises UserError for a flag that the other form of codex takes and this one does not."""
-    flags = launch_args(OPTIONS, launch.args)
+    flags = passed(OPTIONS, launch.args)
     lacking = _NOT_IN_TERMINAL if launch.interactive else _NOT_IN_EXEC
     foreign = {name for name, (since, until) in lacking.items() if within(launch.version, since, until)}
     foreign |= _EXEC_ONLY if launch.interactive else _TERMINAL_ONLY

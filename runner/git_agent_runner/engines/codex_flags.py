@@ -64,7 +64,7 @@ OPTIONS = (
     Option(("--oss",), "none", "model", source="codex/*/12-oss-before"),
     Option(("--local-provider",), "one", "model", since=(0, 54), source=_HELP),
     # Clap gives it every following word, subcommand and all (12-image-before); `--image=FILE` takes one.
-    Option(("-i", "--image"), "many", widens=True, source="codex/*/12-image-eq-before"),
+    Option(("-i", "--image"), "many", "attachment", widens=True, source="codex/*/12-image-eq-before"),
     Option(("--output-last-message",), "one", widens=True, excludes=("-o",), source="codex/*/12-o-before"),
     Option(
         ("-o",), "one", since=(0, 45), widens=True, excludes=("--output-last-message",), source="codex/*/12-o-before"

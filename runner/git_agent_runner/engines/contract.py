@@ -24,6 +24,7 @@ class Sample(NamedTuple):
 Promise = Callable[[Engine, Sample], Iterator[str]]
 
 DROPPED = {"selector", "format", "prompt", "interactive", "directory", "exit"}
+ATTACHED = "attachment"
 # What could pass for a flag of some engine, or for a word that has a meaning to it.
 HOSTILE = ("--yolo", "-", "--", "--resume=x", "- [ ] do the thing", "---\ntitle: x\n---\nbody", "--session other")
 # Of no engine's shape; a flag, a path or the newest session to some.
@@ -139,6 +140,16 @@ def _passed_again(engine: Engine, sample: Sample) -> Iterator[str]:
             yield f"{form}: selectors, formats or messages of before are passed again"
 
 
+def _attached(engine: Engine, sample: Sample) -> Iterator[str]:
+    for option in engine.options:
+        given = _given(option, option.names[0])
+        if option.role != ATTACHED or rejected(engine.options, given, sample.version):
+            continue
+        for form, invocation in compiled(engine, launch(engine, sample, *given)):
+            if not any("VALUE" in word for word in invocation.argv):
+                yield f"{form}: {option.names[0]} is lost"
+
+
 def _repeatable(engine: Engine, sample: Sample) -> Iterator[str]:
     if list(_forms(engine, sample)) != list(_forms(engine, sample)):
         yield "the same launch gives another command line"
@@ -173,7 +184,7 @@ def _kept(engine: Engine, _sample: Sample) -> Iterator[str]:
             values = ("VALUE",) if option.value != "none" else ()
             if words[-1].words != ("--unknown=1",) or [word.values for word in own] != [values] * len(own):
                 yield f"{flag} eats what follows it, or loses its value"
-            if len(own) != int(option.role not in DROPPED):
+            if len(own) != int(option.role not in DROPPED | {ATTACHED}):
                 yield f"{flag} is {'kept' if own else 'dropped'}"
 
 
@@ -214,6 +225,7 @@ PROMISES: dict[str, Promise] = {
     "a resume names its session once": _named_once,
     "a malformed session is refused": _refused,
     "flags keep their values, and old selectors, formats and messages are dropped": _passed_again,
+    "an attachment goes with its message": _attached,
     "the same launch gives the same command line": _repeatable,
     "the engine's program is started in the run's directory": _placed,
     "flags have one row each, with a source": _tabled,

@@ -6,7 +6,7 @@ Boundaries are those of its own changelog, which it unpacks beside itself; tried
 from __future__ import annotations
 
 from git_agent_runner.engines import copilot_store, files
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.copilot_flags import DIRECTORY, JSON, OPTIONS, SESSION_ID
 from git_agent_runner.engines.spec import (
     Engine,
@@ -77,7 +77,7 @@ def _invocation(launch: Launch, selector: tuple[str, ...], flags: tuple[str, ...
 
 
 def _flags(args: tuple[str, ...], without: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    words = parse(OPTIONS, passed(OPTIONS, args))
     for word in words:
         for name in _names(word.option) & _REFUSED.keys():
             why, hint = _REFUSED[name]

@@ -63,7 +63,7 @@ OPTIONS = (
     Option(("--plan",), "none", "permission", since=(1, 0, 23), widens=True, excludes=("--autopilot",), source=_LOG),
     Option(("--no-ask-user",), "none", "permission", source=_HELP),
     Option(("--add-dir",), "one", widens=True, repeats=True, source=_HELP),
-    Option(("--attachment",), "one", "prompt", since=_AFTER, source=_HELP),
+    Option(("--attachment",), "one", "attachment", since=_AFTER, widens=True, repeats=True, source=_HELP),
     Option(("--additional-mcp-config",), "one", widens=True, repeats=True, source=_HELP),
     Option(("--mcp-github-auth",), "one", since=(1, 0, 90), widens=True, repeats=True, source=_LOG),
     Option(("--allow-all-mcp-server-instructions",), "none", since=_AFTER, widens=True, source=_HELP),

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_runner.engines import declared_store
-from git_agent_runner.engines.arguments import launch_args
+from git_agent_runner.engines.arguments import passed
 from git_agent_runner.engines.declared_store import SESSION, Store
 from git_agent_runner.engines.spec import (
     Engine,
@@ -131,7 +131,7 @@ def _invocation(name: str, declared: Declared, form: Command, launch: Launch) ->
     argv: list[str] = [launch.binary]
     for word in form.argv:
         if word == FLAGS:
-            argv += launch_args(declared.options, launch.args)
+            argv += passed(declared.options, launch.args)
         elif word.endswith(SESSION):
             argv.append(word.removesuffix(SESSION) + (launch.session or ""))
         elif not word.endswith(PROMPT):

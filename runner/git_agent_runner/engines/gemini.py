@@ -10,7 +10,7 @@ import re
 from functools import partial
 
 from git_agent_runner.engines import files, gemini_at, gemini_store, retention
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
 
@@ -116,7 +116,7 @@ def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
 
 def _flags(args: tuple[str, ...]) -> tuple[str, ...]:
     """The person's flags, with one approval mode: gemini exits 1 on two (conflict-yolo-and-approval-mode)."""
-    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    words = parse(OPTIONS, passed(OPTIONS, args))
     if any(_named(word.option, "--worktree") for word in words):
         raise UserError(
             "gemini --worktree works on a branch of its own, which is not this run's",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from git_agent_runner.engines import iflow_store
-from git_agent_runner.engines.arguments import find, launch_args
+from git_agent_runner.engines.arguments import find, passed
 from git_agent_runner.engines.spec import Engine, Invocation, KnownBad, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
 
@@ -53,7 +53,7 @@ def _resume(launch: Launch) -> Invocation:
 def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
     """A message by `-p`, as every public adapter gives it, unless it could pass for a flag; stdin is /dev/null."""
     message = launch.message
-    flags = launch_args(OPTIONS, launch.args)
+    flags = passed(OPTIONS, launch.args)
     if message is None:
         return Invocation((launch.binary, *selector, *flags), None, launch.cwd)
     name = "prompt-interactive" if launch.interactive else "prompt"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from git_agent_runner.engines import opencode_store
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.spec import Engine, Invocation, KnownBad, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
 
@@ -22,7 +22,7 @@ OPTIONS = (
     Option(("--thinking",), "none", since=(1, 2), source=_HELP),
     Option(("--title",), "one", since=(1, 0), source=_HELP),
     # yargs array: it eats the words after it ("File not found: word" on 1.2.27 and 1.18.33).
-    Option(("--file", "-f"), "many", since=(1, 0), widens=True, source=_HELP),
+    Option(("--file", "-f"), "many", "attachment", since=(1, 0), widens=True, source=_HELP),
     Option(("--command",), "one", "prompt", since=(1, 0), source=_HELP),
     Option(("--prompt",), "one", "prompt", source="opencode/1.18.33/help"),
     Option(("--format",), "one", "format", since=(1, 0), source=_HELP),
@@ -103,7 +103,7 @@ def _invocation(launch: Launch, selector: tuple[str, ...]) -> Invocation:
         argv = (launch.binary, *_terminal_flags(launch.args), *selector, *_terminal_prompt(launch, selector))
         return Invocation(argv, None, cwd, env)
     directory = (f"--dir={cwd}",) if launch.version >= _DIR else ()
-    argv = (launch.binary, "run", "--format", "json", *launch_args(OPTIONS, launch.args), *selector, *directory)
+    argv = (launch.binary, "run", "--format", "json", *passed(OPTIONS, launch.args), *selector, *directory)
     return Invocation(argv, launch.message.encode() if launch.message is not None else None, cwd, env)
 
 
@@ -122,7 +122,7 @@ def _terminal_prompt(launch: Launch, selector: tuple[str, ...]) -> tuple[str, ..
 
 def _terminal_flags(args: tuple[str, ...]) -> tuple[str, ...]:
     """Raises UserError for a flag that only `opencode run` takes."""
-    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    words = parse(OPTIONS, passed(OPTIONS, args))
     strange = [word.name for word in words if not (word.option and _TERMINAL.intersection(word.option.names))]
     if strange:
         raise UserError(

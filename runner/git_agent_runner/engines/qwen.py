@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from git_agent_runner.engines import files, qwen_store
-from git_agent_runner.engines.arguments import launch_args, parse
+from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.qwen_flags import OPTIONS
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, parse_version
 from git_agent_runner.errors import UserError
@@ -89,7 +89,7 @@ def _word(message: str) -> str:
 
 def _flags(args: tuple[str, ...]) -> tuple[str, ...]:
     """The person's flags, with one approval mode: qwen refuses --yolo beside --approval-mode (tried on 0.24.4)."""
-    words = parse(OPTIONS, launch_args(OPTIONS, args))
+    words = parse(OPTIONS, passed(OPTIONS, args))
     if any(_named(word.option, "--worktree") for word in words):
         raise UserError(
             "qwen --worktree works on a branch of its own, which is not this run's",

@@ -17,6 +17,7 @@ Role = Literal[
     "selector",  # names or picks a session: --resume, --continue, --session-id, --last
     "format",  # output format: ours to choose
     "prompt",  # carries a message: -p TEXT, --prompt
+    "attachment",  # a file that belongs to the message it is given with: passed on once, never recorded
     "permission",  # what the agent may do: sandbox, approval, yolo, trust, allowed tools
     "model",
     "directory",  # changes the working directory: resolved into the record's cwd, not passed again
