@@ -10,7 +10,7 @@ from git_agent_extractors.model import Session
 from git_agent_runner import refs, trust
 from git_agent_runner.adopted import Adoption
 from git_agent_runner.context import Context, find_program, timestamp
-from git_agent_runner.engines import arguments, load
+from git_agent_runner.engines import MODULES, arguments, load
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
@@ -88,6 +88,7 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     """A run that only a note knows, if its session is in this machine's store. Nothing is written.
 
     Raises UserError `note_refused`, `engine_unknown`, `binary_missing`, `session_missing`, `directory_outside`, ….
+    What is not proven is refused: a note would carry another project's session into this repository.
     """
     engine = load(note.agent_name, ctx.environ)
     value = trust.session(note, engine)
@@ -96,6 +97,8 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     check_version(engine, program.version)
     _refuse_taken(ctx, engine, value)
     located = _located(ctx, engine, program, value, wanted.cwd)
+    if not wanted.trusted:
+        _refuse_unproven(ctx, note, engine, located)
     cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
     own = note.branch if note.branch and _is_branch(ctx, note.branch) else None
     record = Record(
@@ -140,6 +143,37 @@ def _located(ctx: Context, engine: Engine, program: Probe, value: str, cwd: str 
             hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
         )
     return located
+
+
+def _refuse_unproven(ctx: Context, note: Note, engine: Engine, located: Located) -> None:
+    """Raises UserError `note_refused` unless the store says that it has the session, and which directory it is of.
+
+    A session proven to be of this repository shows that the person has used its engine here, whatever records say.
+    """
+    if located.state == "present" and located.cwd:
+        home = os.path.realpath(located.cwd)
+        if (top := _tree(ctx, home)) is None or not refs.is_nested(home, top):
+            return
+        why = f"its session belongs to '{home}', another repository inside this one"
+    elif not _known_engine(ctx, engine.name):
+        why = f"you have neither used {engine.name} in this repository nor configured it"
+    elif located.state == "present":
+        why = f"{engine.name} does not show which directory session {note.session.value} belongs to"
+    else:
+        why = f"{engine.name}'s store does not show that it has session {note.session.value}"
+    raise UserError(
+        f"the note of run {note.handle} cannot be followed: {why}",
+        code="note_refused",
+        hints=(f"if you trust who wrote it: git agent adopt {note.handle} --trust",),
+    )
+
+
+def _known_engine(ctx: Context, name: str) -> bool:
+    """Has the person used this engine here, named it in their settings, or added it themselves?"""
+    settings = ctx.settings
+    if name in (settings.engine, *settings.binaries, *settings.args) or name not in MODULES:
+        return True
+    return any(row.agent_name == name for row in cache.listing(ctx.layout, time.time()).rows)
 
 
 def _doubt(engine: Engine, located: Located) -> tuple[str, ...]:

@@ -83,6 +83,15 @@ def worktrees(repo: Repository) -> list[Worktree]:
     return found
 
 
+def is_nested(path: str, top: str) -> bool:
+    """Does this directory of a work tree lie in another repository inside of it: a submodule, a clone?"""
+    while path not in (top, os.path.dirname(path)):
+        if os.path.lexists(os.path.join(path, ".git")):
+            return True
+        path = os.path.dirname(path)
+    return False
+
+
 def _busy_in(repo: Repository, path: str) -> str | None:
     if path == repo.top:
         return busy_branch(repo.git_dir)

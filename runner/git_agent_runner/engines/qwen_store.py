@@ -23,8 +23,8 @@ def locate(query: StoreQuery) -> Located:
     """Look for the session in the project of exactly this directory, as qwen does."""
     path = os.path.join(_chats(query), f"{query.session}.jsonl")
     try:
-        if os.path.isfile(path) and files.talk(path):
-            return Located("present", path, os.path.realpath(query.cwd))
+        if os.path.isfile(path) and (talk := files.talk(path)):
+            return Located("present", path, talk.cwd)  # `/a b` and `/a-b` share a folder
         if os.path.isfile(path):
             return Located("absent", path, detail="its file holds no turn of the conversation")
         if os.path.isfile(os.path.join(_chats(query), "archive", f"{query.session}.jsonl")):
