@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
-from git_agent_runner import cli, context
+from git_agent_runner import child, cli, context
 from git_agent_runner.commands.policy import Mode, Wish, attempt, closed, go, planned, told
 from git_agent_runner.commands.turns import end_live
 from git_agent_runner.context import Context
@@ -78,12 +78,12 @@ def begin(
 ) -> Worker:
     """Run a module of ours, with its arguments, in a process of its own.
 
-    -P: the work tree's own files must not be imported. It leads a session of its own, so that Ctrl-C reaches it once,
+    It leads a session of its own, so that Ctrl-C reaches it once,
     through us. What it would say to a person is in the run's files, too.
     """
     out = tempfile.TemporaryFile()  # noqa: SIM115  as long-lived as the worker
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", *module],
+        child.python(*module),
         stdin=subprocess.PIPE,
         stdout=out,
         stderr=subprocess.DEVNULL,

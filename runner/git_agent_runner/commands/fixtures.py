@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from git_agent_runner.child import python
 from git_agent_runner.commands.fixtures_import import command as import_command
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import print_json, shown, table, warn
@@ -193,7 +194,7 @@ def _together(pins: list[Pin], wanted: tuple[str, ...], root: Path, jobs: int) -
 
     def one(pin: Pin) -> int:
         argv = ("fixtures", "record", f"{pin.engine}@{pin.version}", "--into", str(root), *flags)
-        program = (sys.executable, "-P", "-m", "git_agent_runner.cli", *argv)
+        program = python("git_agent_runner.cli", *argv)
         with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from git_agent_runner.child import python
 from git_agent_runner.commands.dry_run import SCHEMA, planned
 from git_agent_runner.context import Context
 from git_agent_runner.directory import work_tree_of
@@ -19,9 +20,6 @@ from git_agent_runner.present import command_line, print_json, quote, say
 if TYPE_CHECKING:
     from git_agent_runner.commands.policy import Mode, Wish
 
-# -P: the directory that the window opens in must not be searched for modules.
-PROGRAM = (sys.executable, "-P", "-m", "git_agent_runner.cli")
-
 
 def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     """Open the window. The plan was made here to know that it can be; the window makes its own.
@@ -33,7 +31,9 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"
     try:
         facts = Facts(ctx.environ, sys.platform)
-        opening = plan_opening(facts, ctx.settings.terminal, Window(cwd, (*PROGRAM, *words)), ctx.repo.top)
+        opening = plan_opening(
+            facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.cli", *words)), ctx.repo.top
+        )
         if not wish.dry_run:
             open_window(opening, scrubbed(ctx.environ))
     except UserError as error:
