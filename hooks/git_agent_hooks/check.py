@@ -10,7 +10,6 @@ from pathlib import Path
 
 from git_agent_hooks.staged import staged
 from git_agent_runner.commands.doctor import examine
-from git_agent_runner.context import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import fatal, shown
 
@@ -22,15 +21,14 @@ _RECORDING = re.compile(r"((?:.*/)?recordings/[^/]+/[^/]+/[^/]+)/[^/]+")
 def check() -> int:
     """0 when all is well, else 1, with a line for each problem."""
     try:
-        ctx = load()
+        known, found = examine()
     except UserError as error:
         fatal(error.message, error.hints)
         return 1
-    _, found = examine(ctx)
     problems = [
         f"{shown(one.problem)}; mend it with: {shown(one.mend)}" for one in found if one.code.startswith(_CHECKED)
     ]
-    problems += _recordings(ctx.repo.top, staged(os.environ))
+    problems += _recordings(known.ctx.repo.top, staged(os.environ))
     for problem in problems:
         print(f"git-agent: {problem}", file=sys.stderr)
     return 1 if problems else 0

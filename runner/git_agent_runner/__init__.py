@@ -11,7 +11,7 @@ import sys
 
 def _repository(path: str) -> str | None:
     """The git directory of the repository that this path lies in, the same for all of its work trees."""
-    while not os.path.lexists(f"{path}/.git"):
+    while not (os.path.isfile(f"{path}/.git") or os.path.lexists(f"{path}/.git/HEAD")):
         path, below = os.path.dirname(path), path
         if path == below:
             return None

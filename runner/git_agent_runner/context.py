@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import settings as reading
+from git_agent_runner.embedded import refuse_tracked_runs
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import discover
 from git_agent_runner.model import Repository, Settings
@@ -40,7 +41,23 @@ def load(environ: Mapping[str, str] = os.environ, refused: Callable[[UserError],
     repo = discover(cwd, environ)
     settings, config = reading.load(repo, environ, refused)
     layout = Layout(repo.common_dir)
+    refuse_tracked_runs(repo, layout.root)
     return Context(repo, layout, Index(layout), settings, config, environ, cwd)
+
+
+def look() -> Context:
+    """For commands that only read: what a setting that is not valid would say is a warning. One that is not the
+    person's own is refused there, too.
+    """
+    return load(refused=_warned)
+
+
+def _warned(error: UserError) -> None:
+    from git_agent_runner.present import warn
+
+    if error.code != "invalid_setting":
+        raise error
+    warn(f"{error.message}; it counts as not set", error.hints)
 
 
 def _here() -> str:

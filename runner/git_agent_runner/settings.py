@@ -13,13 +13,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
+from git_agent_runner.embedded import outer
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Repository, Settings
+from git_agent_runner.present import quote
 from git_agent_runner.refs import worktrees
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
 TERMINALS = ("tmux", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
+_LARGEST = 4 << 20  # bytes of a file that is looked through for a line
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -84,10 +87,28 @@ def load(
         try:
             settings = _untrusted(entry) if entry in tracked else _with_entry(settings, entry, repo, environ)
         except UserError as error:
+            line = _line(entry, ours) if error.code == "invalid_setting" else None
+            if line:
+                error.hints = (f"correct line {line}: git config --file {quote(entry.file)} --edit",)
             if refused is None:
                 raise
+            if line:
+                error.message = error.message.replace("; expected", f", line {line}; expected", 1)
             refused(error)
     return settings, config
+
+
+def _line(entry: Entry, ours: list[Entry]) -> int | None:
+    """The line of the value in its file, where it has one."""
+    from git_agent_extractors import ordinary
+    from git_agent_runner.settings_place import line_of
+
+    before = [other for other in ours if (other.file, other.key) == (entry.file, entry.key)].index(entry)
+    try:
+        text = ordinary.whole(entry.file, _LARGEST).decode("utf-8", "surrogateescape")
+    except OSError:  # the command line, standard input, a blob
+        return None
+    return line_of(text, entry.key, before)
 
 
 def _with_entry(settings: Settings, entry: Entry, repo: Repository, environ: Mapping[str, str]) -> Settings:
@@ -196,7 +217,13 @@ def _expanded(path: str, environ: Mapping[str, str]) -> str:
 
 
 def _tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str]) -> list[Entry]:
-    """The usual files cost nothing; git is asked for its work trees only when another file is included."""
+    """The usual files cost nothing; git is asked for its work trees only when another file is included.
+
+    A git directory that another repository holds as ordinary files is no place for a person's settings.
+    """
+    local = [entry for entry in entries if entry.scope in ("local", "worktree")]
+    if local and outer(repo):
+        return local
     usual = {"", *_usual_files(repo, environ)}
     unusual = [entry for entry in entries if entry.file not in usual and entry.scope != "system"]
     tops = [worktree.path for worktree in worktrees(repo)] if unusual else []
@@ -207,7 +234,7 @@ def _untrusted(entry: Entry) -> NoReturn:
     raise UserError(
         f"{entry.key} comes from '{entry.file}', a file inside a work tree",
         code="untrusted_setting",
-        hints=(f"set it yourself: git config {entry.key} <value>", "and take it out of that file"),
+        hints=(f"set it yourself: git config --global {entry.key} <value>", "and remove it from that file"),
     )
 
 

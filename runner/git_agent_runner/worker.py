@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 from git_agent_runner import child, cli, context
-from git_agent_runner.commands.policy import Mode, Wish, attempt, closed, go, planned, told
+from git_agent_runner.commands.policy import Mode, Wish, attempt, closed, go, planned, told, unattended
 from git_agent_runner.commands.turns import end_live
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
@@ -143,7 +143,7 @@ def _wish(ctx: Context, record: Record, task: Task) -> tuple[Wish, Mode]:
         anew = _prompt(ctx, record, task)
     message = task.message or ctx.settings.continue_message
     wish = Wish(message=message, anew=anew, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
-    return wish, "strict" if task.strict else "lenient"
+    return wish, unattended(ctx, strict=task.strict)
 
 
 def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: float | None = None) -> int:

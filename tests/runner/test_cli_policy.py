@@ -279,6 +279,23 @@ def test_fallback_by_configuration(cli: Cli) -> None:
     assert cli.attempt(2).kind == "fresh"
 
 
+@pytest.mark.parametrize("words", [["start", "--resume", "x"], ["resume", "--all", "x"]], ids=["start", "all"])
+@pytest.mark.parametrize("gone", ["store", "engine"])
+def test_fail_by_configuration_holds_unattended_too(cli: Cli, words: list[str], gone: str) -> None:
+    """Faults F2: what the person has set counts; where a branch has no run, nothing is replaced."""
+    cli.repo.git("config", "agent.fallback", "fail")
+    cli.ok("start", "--resume", "-e", "codex", "begin", FAKE_EXIT="0")
+    begun = cli.record()
+    cli.run("resume", "x", FAKE_CMD="kill -9 $PPID") if words[0] == "resume" else None
+    if gone == "store":
+        lose_store(cli)
+    done = cli.run(*words, FAKE_UNKNOWN="fail" if gone == "engine" else "")
+    assert done.status != 0
+    assert "NOT resumed" not in done.err + done.out
+    assert cli.record().session == begun.session
+    assert not any(attempt.kind == "fresh" for attempt in map(cli.attempt, range(1, cli.record().attempts + 1)))
+
+
 @pytest.mark.parametrize("session", ["abc", ""])
 def test_a_mistyped_session_is_no_reason_to_begin_anew(cli: Cli, session: str) -> None:
     cli.begin()

@@ -16,7 +16,6 @@ from git_agent_runner.commands import doctor_refs as refs
 from git_agent_runner.commands import doctor_sessions as sessions
 from git_agent_runner.commands import doctor_setup as setup
 from git_agent_runner.commands.doctor_finding import Finding, Known, look
-from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import print_json, shown, warn
 
@@ -25,6 +24,7 @@ ROUNDS = 4  # what is mended may show what was hidden by it: a record, then its 
 
 # In this order: what keeps others from being mended comes first.
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
+    setup.settings,
     setup.read_only,
     setup.identity,
     locks.stale,
@@ -55,13 +55,12 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
 
     The exit status is 1 when something is wrong.
     """
-    ctx = context.load()
     done: dict[str, list[str]] = {"repaired": [], "pruned": []}
-    known, left = examine(ctx)
+    known, left = examine()
     for _ in range(ROUNDS):
         if not sum(_mend(finding, repair=repair, prune=prune, done=done) for finding in left):
             break
-        known, left = examine(context.load())
+        known, left = examine()
     elsewhere = refs.elsewhere(known)
     if as_json:
         problems = [{"code": one.code, "problem": one.problem, "mend": one.mend} for one in left]
@@ -71,8 +70,10 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
     return 1 if left else 0
 
 
-def examine(ctx: Context) -> tuple[Known, list[Finding]]:
-    known = look(ctx, time.time())
+def examine() -> tuple[Known, list[Finding]]:
+    refused: list[UserError] = []
+    ctx = context.load(refused=refused.append)
+    known = look(ctx, time.time(), tuple(refused))
     return known, [finding for finder in FINDERS for finding in finder(known)]
 
 

@@ -33,7 +33,10 @@ class Finding(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds."""
+    """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds.
+
+    `refused` are settings that count as not set.
+    """
 
     ctx: Context
     runs: dict[str, str]
@@ -41,13 +44,14 @@ class Known(NamedTuple):
     corrupt: tuple[CorruptRecord, ...]
     noted: notes.Notes
     now: float
+    refused: tuple[UserError, ...] = ()
 
 
-def look(ctx: Context, now: float) -> Known:
+def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known:
     """Raises UserError `index_unreadable`."""
     records, corrupt = ctx.runs.read_all()
     runs = {handle_of(name): name for name in run_ids(ctx)}
-    return Known(ctx, runs, {record.handle: record for record in records}, tuple(corrupt), _noted(ctx), now)
+    return Known(ctx, runs, {record.handle: record for record in records}, tuple(corrupt), _noted(ctx), now, refused)
 
 
 def run_ids(ctx: Context) -> list[str]:

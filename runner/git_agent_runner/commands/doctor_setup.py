@@ -15,6 +15,12 @@ from git_agent_runner.present import quote
 from git_agent_runner.store import cache
 
 
+def settings(known: Known) -> Iterator[Finding]:
+    """Values of `agent.*` that are not valid, or that a tracked file gives."""
+    for error in known.refused:
+        yield Finding(error.code, error.message, "; ".join(error.hints))
+
+
 def read_only(known: Known) -> Iterator[Finding]:
     """A git directory that cannot be written: no run can be begun, and none that is there can go on."""
     layout = known.ctx.layout

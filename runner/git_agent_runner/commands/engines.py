@@ -91,7 +91,7 @@ def _check(name: str, *, as_json: bool) -> int:
 def _settings() -> tuple[Settings, str | None]:
     """Outside of a repository the engines can be asked for too."""
     try:
-        ctx = context.load()
+        ctx = context.look()
     except UserError as error:
         if error.code not in ("not_a_repository", "bare_repository", "no_work_tree"):
             raise

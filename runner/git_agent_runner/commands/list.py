@@ -24,7 +24,7 @@ SCHEMA = 1
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(everything: bool, as_json: bool) -> int:
     """List this repository's runs, those of all branches and work trees, newest first."""
-    ctx = context.load()
+    ctx = context.look()
     now = time.time()
     found = cache.listing(ctx.layout, now, None if everything else NEWEST)
     gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in found.rows))) if found.rows else set()

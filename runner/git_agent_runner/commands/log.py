@@ -31,7 +31,7 @@ SCHEMA = 1
 @click.option("--no-pager", is_flag=True, help="On a terminal, print without a pager.")
 def command(handle: str | None, number: int | None, full: bool, as_json: bool, no_pager: bool) -> int:
     """Tell what was said and done in the run HANDLE, or in this branch's run: all attempts, the first one first."""
-    ctx = context.load()
+    ctx = context.look()
     record = found_record(ctx, Where(handle))
     found, problems = attempts.readable(ctx.layout, record.run_id)
     told = [attempt for attempt in found if number in (None, attempt.number)]

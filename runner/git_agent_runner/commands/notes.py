@@ -50,7 +50,7 @@ def fetch(remote: str | None, as_json: bool) -> int:
 @JSON
 def status(remote: str | None, as_json: bool) -> int:
     """Say how many runs a push and a fetch would bring. Our notes stay as they are."""
-    ctx = context.load()
+    ctx = context.look()
     name = sharing.choose(ctx, remote)
     found = joining.compare(ctx.repo, notes.tip(ctx.repo, notes.REF), sharing.look(ctx, name))
     if as_json:

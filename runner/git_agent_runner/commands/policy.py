@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from git_agent_runner.commands.lost import resume_plan
 from git_agent_runner.context import Context
@@ -15,7 +15,8 @@ from git_agent_runner.present import fatal, say, warn
 if TYPE_CHECKING:
     from git_agent_runner.drive import Finished
 
-Mode = Literal["fail", "strict", "continue", "fresh", "picker", "lenient"]
+Fallback = Literal["fail", "continue", "fresh", "picker"]
+Mode = Fallback | Literal["strict", "lenient"]
 
 STRICT = "Session resumption failed"
 
@@ -64,6 +65,12 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
                 say(f"waiting: {error.message}")
             announced = True
         run = turns.wait(ctx, run, wish.session)
+
+
+def unattended(ctx: Context, *, strict: bool) -> Mode:
+    """The mode of what nobody waits for: a session that is gone is replaced, unless the person has set otherwise."""
+    chosen: dict[str | None, Mode] = {name: name for name in get_args(Fallback)}
+    return "strict" if strict else chosen.get(ctx.settings.fallback, "lenient")
 
 
 def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> Plan:

@@ -30,7 +30,7 @@ SCHEMA = 1
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(handle: str | None, as_json: bool) -> int:
     """Show the run HANDLE (a prefix of 4 or more will do), or this branch's run, with all its attempts."""
-    ctx = context.load()
+    ctx = context.look()
     return show(ctx, found_record(ctx, Where(handle)), as_json=as_json, attempts_too=True)
 
 

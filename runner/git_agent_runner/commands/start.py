@@ -6,9 +6,9 @@ import click
 
 from git_agent_runner import context, parse
 from git_agent_runner.commands.find import newest_with_session
-from git_agent_runner.commands.policy import Wish, attempt, go, told
+from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError
+from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.plan import choose_engine, plan_start
 
 
@@ -85,7 +85,10 @@ def command(  # noqa: PLR0917  click passes options by name
         verbose=verbose,
     )
     if resume:
-        return go(ctx, wish, "strict" if strict else "lenient", newest_with_session(ctx, engine))
+        found = newest_with_session(ctx, engine)
+        # Where there is no run, none is replaced.
+        none = isinstance(found, UserError) and found.code == "no_run"
+        return go(ctx, wish, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
     plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
     return told(ctx, plan, attempt(ctx, plan, wish), wish, "fail")
 

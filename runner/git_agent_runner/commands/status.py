@@ -14,6 +14,6 @@ from git_agent_runner.commands.show import show
 @click.option("-v", "--verbose", is_flag=True, help="Say how the run was found.")
 def command(as_json: bool, verbose: bool) -> int:
     """Show the current branch's run: engine, session, state, and whether it can be resumed."""
-    ctx = context.load()
+    ctx = context.look()
     record = found_record(ctx, Where(), verbose=verbose)
     return show(ctx, record, as_json=as_json, attempts_too=False)
