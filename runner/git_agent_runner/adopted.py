@@ -70,6 +70,7 @@ def attempt_of(record: Record, moment: str) -> Attempt:
         agent_name=record.agent_name,
         branch=record.branch,
         worktree=record.worktree,
+        worktree_id=record.worktree_id,
         cwd=record.cwd,
         start_commit=record.start_commit,
         argv=(),

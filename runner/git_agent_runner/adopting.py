@@ -7,9 +7,10 @@ import time
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import refs, trust
+from git_agent_runner import refs, trees, trust
 from git_agent_runner.adopted import Adoption
 from git_agent_runner.context import Context, find_program, timestamp
+from git_agent_runner.directory import work_tree_of
 from git_agent_runner.engines import MODULES, arguments, load
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
 from git_agent_runner.errors import UserError
@@ -152,7 +153,7 @@ def _refuse_unproven(ctx: Context, note: Note, engine: Engine, located: Located)
     """
     if located.state == "present" and located.cwd:
         home = os.path.realpath(located.cwd)
-        if (top := _tree(ctx, home)) is None or not refs.is_nested(home, top):
+        if (top := work_tree_of(ctx, home)) is None or not refs.is_nested(home, top):
             return
         why = f"its session belongs to '{home}', another repository inside this one"
     elif not _known_engine(ctx, engine.name):
@@ -188,7 +189,7 @@ def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None
     Raises UserError `directory_outside`.
     """
     home = os.path.realpath(located.cwd) if located.cwd else None
-    if home and not (asked and free) and _tree(ctx, home) is None:
+    if home and not (asked and free) and work_tree_of(ctx, home) is None:
         raise UserError(
             f"the session belongs to '{home}', outside of this repository",
             code="directory_outside",
@@ -197,17 +198,10 @@ def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None
                 f"to go on with it here, if {engine.name} can: {'' if free else '--trust '}--cwd DIR",
             ),
         )
-    cwd = asked or home or (ctx.cwd if _tree(ctx, ctx.cwd) else ctx.repo.top)
-    if _tree(ctx, cwd) is None:
+    cwd = asked or home or (ctx.cwd if work_tree_of(ctx, ctx.cwd) else ctx.repo.top)
+    if work_tree_of(ctx, cwd) is None:
         raise UserError(f"'{cwd}' is outside of this repository", code="directory_outside")
     return cwd
-
-
-def _tree(ctx: Context, cwd: str) -> str | None:
-    """The work tree that a directory lies in; one may lie inside of another."""
-    tops = (tree.path for tree in refs.worktrees(ctx.repo))
-    inside = (top for top in tops if cwd == top or cwd.startswith(top.rstrip("/") + "/"))
-    return max(inside, key=len, default=None)
 
 
 def _branch(ctx: Context, asked: str | None) -> str | None:
@@ -224,9 +218,11 @@ def _is_branch(ctx: Context, name: str) -> bool:
 
 
 def _placed(ctx: Context, record: Record, program: Probe, branch: str | None, cwd: str) -> Record:
+    top = work_tree_of(ctx, cwd) or ctx.repo.top
     return record._replace(
         branch=branch,
-        worktree=_tree(ctx, cwd) or ctx.repo.top,
+        worktree=top,
+        worktree_id=trees.identity_of(ctx.repo, top),
         cwd=cwd,
         start_commit=refs.commit_of(ctx.repo, HEADS + branch) if branch else ctx.repo.head,
         attempts=1,

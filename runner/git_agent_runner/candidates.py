@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from git_agent_runner import refs
+from git_agent_runner import detached, refs, trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search
@@ -22,7 +22,7 @@ NAMED = 3  # runs that a hint names
 def best(search: Search) -> Resolved:
     """The run of a branch without a pointer, or of a detached HEAD. Raises UserError `no_run`, CorruptRecord."""
     if search.branch is None:
-        return _by_detached_head(search)
+        return detached.best(search) or _fail(search)
     return _by_note(search) or _by_index(search) or _fail(search)
 
 
@@ -128,21 +128,6 @@ def by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
     return _newest(search, rows, f"the newest record that began at or before {revision}") or _fail(search, revision)
 
 
-def _by_detached_head(search: Search) -> Resolved:
-    """Nobody's branch: the nearest note counts, if it is the only one on its commit."""
-    head = search.repo.head
-    assert head is not None  # an unborn HEAD names a branch
-    own = _nearest(search, head, search.branches.bases, lambda _: True)
-    runs = own or notes.nearest(search.repo, [head], lambda _: True)
-    if len(runs) == 1:
-        commit = runs[0].commit[:12]
-        search.say(f"HEAD is detached; run {runs[0].handle} is the nearest noted one, on commit {commit}")
-        return search.noted(runs, f"the only note on commit {commit}")
-    for note in runs:
-        search.passed_over[note.handle] = f"it is one of {len(runs)} noted on commit {note.commit[:12]}"
-    return _fail(search)
-
-
 def _fail(search: Search, revision: str | None = None) -> NoReturn:
     """Raises what says why there is no run, and how to go on."""
     if search.corrupt is not None:
@@ -168,10 +153,24 @@ def _by_name(search: Search) -> list[str]:
                 if note.branch == search.branch:
                     reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
                     search.passed_over.setdefault(note.handle, reason)
-    return [
-        f'run {handle} was passed over: {reason}; by name: git agent resume {handle} "<message>"'
-        for handle, reason in list(search.passed_over.items())[:NAMED]
-    ]
+    passed = list(search.passed_over.items())[:NAMED]
+    return [f"run {handle} was passed over: {why}; {_way(search, handle)}" for handle, why in passed]
+
+
+def _way(search: Search, handle: str) -> str:
+    """What leads on to a run that is not found here: where its branch is, or by tying it to where the person is."""
+    record = search.record(handle)
+    branch = record and search.branch_now(record)
+    if record is None or any(tree.branch == branch for tree in refs.worktrees(search.repo) if branch):
+        return f'by name: git agent resume {handle} "<message>"'
+    if branch is None:
+        there = trees.path_of(search.repo, record.worktree_id)
+        return (
+            f'by name: git agent resume {handle} "<message>"' if there else f"to take it up: git agent adopt {handle}"
+        )
+    if branch in search.branches.heads:
+        return f"to go there: git switch {shlex.quote(branch)}"
+    return f"to take it up: git agent adopt {handle}"
 
 
 def _fetch_hint(search: Search) -> list[str]:

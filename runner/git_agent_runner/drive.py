@@ -146,6 +146,7 @@ def _attempt(ctx: Context, plan: Plan, record: Record) -> Attempt:
         agent_name=record.agent_name,
         branch=record.branch,
         worktree=record.worktree,
+        worktree_id=record.worktree_id,
         cwd=cwd,
         start_commit=record.start_commit,
         argv=plan.invocation.argv,

@@ -17,7 +17,8 @@ class Record(NamedTuple):
 
     `run_directory` is relative to the common git directory (`agent/runs/<run id>`), so that a repository that is
     moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
-    branch. `attempts` counts engine processes, the running one included.
+    branch. `worktree_id` names the work tree as `trees` does. `attempts` counts engine processes, the running one
+    included.
     """
 
     handle: str
@@ -29,6 +30,7 @@ class Record(NamedTuple):
     updated_at: str = ""
     branch: str | None = None
     worktree: str = ""
+    worktree_id: str = ""
     cwd: str = ""
     start_commit: str | None = None
     status: Status | None = None
@@ -84,6 +86,7 @@ class Attempt(NamedTuple):
     schema: int = SCHEMA
     candidates: tuple[str, ...] = ()
     boot_id: str | None = None
+    worktree_id: str = ""
 
 
 class Repository(NamedTuple):

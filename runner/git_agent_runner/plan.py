@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
+from git_agent_runner import trees
 from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.directory import directory, work_tree_of
 from git_agent_runner.engines import MODULES, arguments, load
@@ -203,6 +204,7 @@ def _new_record(ctx: Context, engine: Engine, cwd: str) -> Record:
         session=NO_SESSION,
         branch=ctx.repo.branch or busy_branch(ctx.repo.git_dir),
         worktree=ctx.repo.top,
+        worktree_id=trees.here(ctx.repo),
         cwd=cwd,
         start_commit=ctx.repo.head,
         created_at=timestamp(),
@@ -214,7 +216,10 @@ def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     place = _place(ctx, existing, cwd, lambda _same: True)
     if place.cwd == existing.cwd:
         return existing
-    return existing._replace(cwd=place.cwd, worktree=work_tree_of(ctx, place.cwd) or existing.worktree)
+    top = work_tree_of(ctx, place.cwd)
+    if top is None:
+        return existing._replace(cwd=place.cwd)
+    return existing._replace(cwd=place.cwd, worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
 
 
 def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> Place:

@@ -111,6 +111,14 @@ def busy_branch(git_dir: str) -> str | None:
     return start if start and not _is_oid(start) else None
 
 
+def busy_commit(git_dir: str) -> str | None:
+    """The commit that HEAD was detached at before the rebase or bisect that goes on."""
+    for name in ("rebase-merge/orig-head", "rebase-apply/orig-head", "BISECT_START"):
+        if _is_oid(oid := _first_line(f"{git_dir}/{name}")):
+            return oid
+    return None
+
+
 def _first_line(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -176,6 +184,14 @@ def birth(repo: Repository, branch: str, remotes: Iterable[str]) -> int | None:
     if source == what or source.startswith(("refs/remotes/", *(f"{remote}/" for remote in remotes))):
         return None
     return int(when)
+
+
+def likenesses(repo: Repository, oids: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Of each commit its author and author's time, its tree, and its subject."""
+    orders = "".join(f"{oid}\n" for oid in oids)
+    words = ("log", "--no-walk=unsorted", "--stdin", "--no-show-signature", "--format=%at %ae %an%x00%T%x00%s")
+    told = in_repo(repo, *words, stdin=orders, check=False).out.split("\n")[:-1]
+    return [(who, tree, subject) for who, tree, subject in (line.split("\0") for line in told)]
 
 
 def dirty(repo: Repository) -> bool:

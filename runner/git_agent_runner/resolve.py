@@ -55,8 +55,14 @@ def at_hand(repo: Repository, config: Config, index: Index, now: float, environ_
     if environ_handle and is_handle(environ_handle) and (record := search.record(environ_handle)):
         return search.found(record, "GIT_AGENT_HANDLE").record
     search.branch = repo.branch
-    found = _by_pointer(search)
+    found = _by_pointer(search) if repo.branch else _of_work_tree(search)
     return found.record if found else None
+
+
+def _of_work_tree(search: Search) -> Resolved | None:
+    from git_agent_runner import detached  # the list of records: not for the usual way
+
+    return detached.newest(search)
 
 
 def _by_handle(search: Search, text: str) -> Resolved:

@@ -101,7 +101,7 @@ class Search:
         self.says[line] = None
 
     def found(self, record: Record, how: str, others: tuple[str, ...] = ()) -> Resolved:
-        record = record._replace(branch=self._branch_now(record))
+        record = record._replace(branch=self.branch_now(record))
         return Resolved(record.handle, record, None, how, others, tuple(self.says))
 
     def noted(self, runs: tuple[Note, ...], how: str) -> Resolved:
@@ -111,7 +111,7 @@ class Search:
             return self.found(record, how, names)._replace(note=note)
         return Resolved(note.handle, None, note, how, names, tuple(self.says))
 
-    def _branch_now(self, record: Record) -> str | None:
+    def branch_now(self, record: Record) -> str | None:
         """`git branch -m` moves the pointer; the record learns of it here."""
         holders = [branch for branch, handle in self.pointers.items() if handle == record.handle]
         if record.branch in holders or not holders:

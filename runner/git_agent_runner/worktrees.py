@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
+from git_agent_runner import trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record, Repository
@@ -37,17 +38,53 @@ def place(
         return _existing(cwd_override, record)
     if not record.cwd:
         return _existing(default_directory or repo.top, record)
-    if record.branch is None or (repo.top, repo.branch) == (record.worktree, record.branch):
+    if record.branch is None:
+        return _without_branch(record, repo, elsewhere)
+    if (repo.top, repo.branch) == (record.worktree, record.branch):
         return _existing(record.cwd, record)
-    trees = worktrees(repo)
-    if Worktree(record.worktree, record.branch) in trees:
-        return _existing(record.cwd, record)
-    now = next((tree for tree in trees if tree.branch == record.branch), None)
+    known = worktrees(repo)
+    if Worktree(record.worktree, record.branch) in known:
+        return _there(record, repo, record.worktree)
+    now = next((tree for tree in known if tree.branch == record.branch), None)
     if now is None:
-        raise _nowhere(record, repo, trees, elsewhere)
+        raise _nowhere(record, repo, known, elsewhere)
     if not elsewhere(True):
-        raise _only_there(record, trees, now)
-    return _moved(record, now)
+        raise _only_there(record, known, now)
+    return _moved(record, now.path, f"where '{record.branch}' is checked out now")
+
+
+def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> Place:
+    """In the work tree that the record names: that one, and no other at its path."""
+    top = trees.path_of(repo, record.worktree_id)
+    if top is None:
+        raise _tree_gone(record)
+    if record.cwd == top or record.cwd.startswith(top.rstrip("/") + "/"):
+        return _there(record, repo, top)
+    if not elsewhere(True):
+        raise UserError(
+            f"run {record.handle} is that of '{top}', but its session began in '{record.cwd}'",
+            code="directory_gone",
+            hints=(f"{record.agent_name} resumes a session only in its own directory",),
+        )
+    return _moved(record, top, "the run's work tree")
+
+
+def _tree_gone(record: Record) -> UserError:
+    now = "; another directory is at its path now" if os.path.isdir(record.worktree) else ""
+    return UserError(
+        f"the work tree of run {record.handle} is gone: '{record.worktree}'{now}",
+        code="directory_gone",
+        hints=(
+            f"git agent adopt {record.handle}",
+            "that ties the run to the branch or work tree that you are in, where a resume then finds it",
+        ),
+    )
+
+
+def _there(record: Record, repo: Repository, top: str) -> Place:
+    """The recorded directory, and a line where the person stands in another work tree."""
+    found = _existing(record.cwd, record)
+    return found if top == repo.top else found._replace(note=f"running in '{record.cwd}', the run's own directory")
 
 
 def _existing(cwd: str, record: Record) -> Place:
@@ -60,17 +97,17 @@ def _existing(cwd: str, record: Record) -> Place:
     )
 
 
-def _moved(record: Record, now: Worktree) -> Place:
+def _moved(record: Record, top: str, why: str) -> Place:
     """The same subdirectory, if the other work tree has it."""
-    same = os.path.normpath(os.path.join(now.path, os.path.relpath(record.cwd, record.worktree or record.cwd)))
-    inside = same == now.path or same.startswith(now.path.rstrip("/") + "/")
-    cwd = same if inside and os.path.isdir(same) else now.path
-    return Place(cwd, f"running in '{cwd}', where '{record.branch}' is checked out now, instead of '{record.cwd}'")
+    same = os.path.normpath(os.path.join(top, os.path.relpath(record.cwd, record.worktree or record.cwd)))
+    inside = same == top or same.startswith(top.rstrip("/") + "/")
+    cwd = same if inside and os.path.isdir(same) else top
+    return Place(cwd, f"running in '{cwd}', {why}, instead of '{record.cwd}'")
 
 
-def _nowhere(record: Record, repo: Repository, trees: list[Worktree], elsewhere: Callable[[bool], bool]) -> UserError:
+def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere: Callable[[bool], bool]) -> UserError:
     assert record.branch is not None
-    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    recorded = next((tree for tree in known if tree.path == record.worktree), None)
     tree = recorded or Worktree(repo.top, repo.branch)
     here = tree.path == repo.top
     git = "git" if here else f"git -C {shlex.quote(tree.path)}"
@@ -98,13 +135,13 @@ def _nowhere(record: Record, repo: Repository, trees: list[Worktree], elsewhere:
     )
 
 
-def _only_there(record: Record, trees: list[Worktree], now: Worktree) -> UserError:
+def _only_there(record: Record, known: list[Worktree], now: Worktree) -> UserError:
     """The way out gives the recorded place its branch back; git checks a branch out in one work tree at a time."""
     assert record.branch is not None
     there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
     free = f"git -C {shlex.quote(now.path)} switch --detach"
     only = f"{record.agent_name} resumes a session only in its own directory; with --cwd DIR it would not find it"
-    recorded = next((tree for tree in trees if tree.path == record.worktree), None)
+    recorded = next((tree for tree in known if tree.path == record.worktree), None)
     if recorded is None and not os.path.isdir(record.worktree):
         return UserError(
             f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"

@@ -42,12 +42,15 @@ def test_orphan_branch_has_no_run(repo: GitRepo) -> None:
     assert (error.code, error.message) == ("no_run", "no run found for branch 'fresh'")
 
 
-def test_detached_head_takes_the_only_note_and_says_so(repo: GitRepo) -> None:
-    made = leave(repo, H1)
+def test_detached_head_does_not_take_a_branchs_run(repo: GitRepo) -> None:
+    """faults A1"""
+    leave(repo, H1)
     repo.git("checkout", "-q", "--detach")
-    found = find(repo)
-    assert found.record == made
-    assert found.says == (f"HEAD is detached; run {H1} is the nearest noted one, on commit {repo.head()[:12]}",)
+    error = refused(repo)
+    assert (error.code, error.hints[0]) == (
+        "no_run",
+        f"run {H1} was passed over: it is the run of branch 'main'; to go there: git switch main",
+    )
 
 
 def test_detached_head_with_two_candidates(repo: GitRepo) -> None:

@@ -64,6 +64,7 @@ def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
         created_at=MOMENT,
         cwd="/home/dev/repo/src",
         start_commit="1a2b3c4d" * 5,
+        worktree_id="worktrees/repo@1795826472123456789",
     )
     assert listing(layout, LATER).rows == [expected]  # from the record
     assert listing(layout, LATER).rows == [expected]  # from the cache
@@ -157,7 +158,7 @@ def _cut(text: str) -> str:
     [
         pytest.param(lambda _: "", id="empty"),
         pytest.param(_cut, id="torn"),
-        pytest.param(lambda text: text.replace("list 2", "list 9"), id="another version"),
+        pytest.param(lambda text: text.replace("list 3", "list 9"), id="another version"),
         pytest.param(lambda text: text.replace("\nr", "\n\nr", 1), id="a line too many"),
         pytest.param(lambda text: text.replace("\tcccccccc.yaml", ""), id="a line without its stamp"),
         pytest.param(lambda text: text.replace("\tcodex", ""), id="a column short"),

@@ -44,7 +44,8 @@ def test_same_branch_here_costs_no_git_process(repo: GitRepo, monkeypatch: pytes
 def test_called_from_another_worktree_runs_in_its_own(repo: GitRepo, tmp_path: Path) -> None:
     made = record(repo, HANDLE)
     linked = repo.worktree(tmp_path / "linked", "side")
-    assert place(made, linked.facts(), only_there) == Place(str(repo.path), None)
+    said = f"running in '{repo.path}', the run's own directory"
+    assert place(made, linked.facts(), only_there) == Place(str(repo.path), said)
 
 
 @pytest.mark.parametrize(("sub", "kept"), [("", ""), ("/sub", "/sub"), ("/untracked", "")])
@@ -79,7 +80,7 @@ def test_engine_that_resumes_only_in_its_directory_is_not_moved(repo: GitRepo, t
         "codex resumes a session only in its own directory; with --cwd DIR it would not find it",
     )
     take(caught.value.hints, linked)
-    assert place(made, linked.facts(), only_there) == Place(str(repo.path), None)
+    assert place(made, linked.facts(), only_there).cwd == str(repo.path)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_removed_worktree(repo: GitRepo, tmp_path: Path, how: str) -> None:
     assert caught.value.code == "directory_gone"
     assert f"'{linked.path}'" in caught.value.message
     take(caught.value.hints, repo)
-    assert place(made, repo.facts(), only_there) == Place(str(linked.path), None)
+    assert place(made, repo.facts(), only_there).cwd == str(linked.path)
 
 
 @pytest.mark.parametrize("how", ["removed", "deleted", "its branch, too"])
@@ -162,7 +163,7 @@ def test_removed_worktree_whose_branch_is_checked_out_nowhere(repo: GitRepo, tmp
     assert caught.value.code == "directory_gone"
     assert caught.value.message == f"the work tree of run {HANDLE} is gone: '{linked.path}'"
     take(caught.value.hints[:1], repo)
-    assert place(made, repo.facts(), only_there) == Place(str(linked.path), None)
+    assert place(made, repo.facts(), only_there).cwd == str(linked.path)
 
 
 def test_directory_that_is_no_worktree_any_more(repo: GitRepo, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from git_agent_extractors.model import Session
-from git_agent_runner import settings
+from git_agent_runner import settings, trees
 from git_agent_runner.model import Record
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.store import noting, pointer
@@ -31,6 +31,7 @@ def record(repo: GitRepo, handle: str, **changes: Any) -> Record:
         updated_at=START,
         branch=facts.branch,
         worktree=facts.top,
+        worktree_id=trees.here(facts),
         cwd=facts.top,
         start_commit=facts.head,
         status="completed",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from git_agent_runner import detached, trees
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.present import hint, say, shown, warn
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.search import Search
+
+if TYPE_CHECKING:
+    from git_agent_runner.store.cache import Row
 
 
 class Elsewhere(UserError):  # noqa: N818  reads as what it says
@@ -72,11 +76,13 @@ def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
         return _beside_damaged(ctx, found, engine) if found.code == "corrupt_record" else found
     if _fits(found.session.value, found.agent_name, engine):
         return found
-    if older := _older(ctx, found.branch, engine):
-        return older
+    older = _older(ctx, found.branch, engine)
     if engine in (None, found.agent_name):
-        return found
-    return UserError(f"no run of {engine} found for branch '{found.branch}'", code="no_run")
+        return older or found
+    what = f"branch '{found.branch}'" if found.branch else "the detached HEAD"
+    passed = f"passing over {found.agent_name}'s run {found.handle} of {what}"
+    say(f'{passed}: git agent resume {found.handle} "<message>" goes on with it')
+    return older or UserError(f"no run of {engine} found for {what}", code="no_run")
 
 
 def _beside_damaged(ctx: Context, error: UserError, engine: str | None) -> Record | UserError:
@@ -94,12 +100,18 @@ def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | Non
 
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     search.branch = branch
-    rows = sorted((row for row in search.rows if branch is not None and row.branch == branch), key=by_start)
+    mine = detached.own(search, ctx.repo.head) if branch is None else _of_branch(search, branch)
+    rows = sorted(mine, key=by_start)
     for line in search.says:
         say(line)
     fit = (row for row in rows if _fits(row.session_value, row.agent_name, engine))
-    found = next((row.handle for row in fit if search.counts(row.handle, row.run_id, row.updated_at)), None)
+    found = next((row.handle for row in fit), None)
     return ctx.runs.read(found)._replace(branch=branch) if found else None
+
+
+def _of_branch(search: Search, branch: str) -> list[Row]:
+    rows = [row for row in search.rows if row.branch == branch]
+    return [row for row in rows if search.counts(row.handle, row.run_id, row.updated_at)]
 
 
 def _fits(session: str | None, agent_name: str, engine: str | None) -> bool:
@@ -128,8 +140,10 @@ def _only_noted(ctx: Context, found: Resolved) -> UserError:
 
 
 def resume_line(ctx: Context, record: Record, *, pointed: bool = True) -> str:
-    """The words that resume this run from where the person stands; by name when its branch does not point at it."""
-    here = pointed and record.branch is not None and record.branch == ctx.repo.branch
+    """The words that resume this run from where the person stands; by name when that is not where it belongs."""
+    here = record.branch == ctx.repo.branch and (
+        pointed if record.branch else record.worktree_id == trees.here(ctx.repo)
+    )
     handle = "" if here else f"{record.handle} "
     session = "" if record.session.value else "--session VALUE "
     return f'git agent resume {handle}{session}"<message>"'

@@ -26,7 +26,7 @@ from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.times import moment
 
-_HEADER = b"git-agent list 2"
+_HEADER = b"git-agent list 3"
 _RACY_NS = 20_000_000
 _RUN, _PROBLEM = "r", "~"  # in this order: sorted downwards, what is wrong comes first
 _NONE = "\\N"
@@ -48,6 +48,7 @@ class Row(NamedTuple):
     created_at: str
     cwd: str
     start_commit: str | None
+    worktree_id: str
 
 
 _ATTEMPTS = Row._fields.index("attempts")
@@ -193,6 +194,7 @@ def _columns(record: Record) -> list[str | None]:
         record.created_at,
         record.cwd,
         record.start_commit,
+        record.worktree_id,
     ]
 
 

@@ -45,6 +45,7 @@ SHAPE = Shape(
         Field("launch", "launch_args", LAUNCH, required=True),
         Field("branch", "branch", optional(TEXT)),
         Field("worktree", "worktree", TEXT),
+        Field("worktreeId", "worktree_id", TEXT),
         Field("cwd", "cwd", TEXT),
         Field("startCommit", "start_commit", optional(TEXT)),
         Field("status", "status", STATUS),

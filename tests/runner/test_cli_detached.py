@@ -1,0 +1,57 @@
+"""Work trees without a branch, as a person meets them: which session goes on, in which directory, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+from support.engines.stand_in import IDS
+
+SECOND = "01a21f23-5ab8-7ef1-9437-00000000000b"
+
+
+def tree(cli: Cli, path: Path) -> Cli:
+    cli.repo.git("worktree", "add", "-q", "--detach", str(path))
+    return cli._replace(repo=cli.repo._replace(path=path))
+
+
+def test_two_tasks_on_one_commit_never_mix(cli: Cli, tmp_path: Path) -> None:
+    """faults A1: each process works in its own directory and on its own session."""
+    first, second = tree(cli, tmp_path / "a"), tree(cli, tmp_path / "b")
+    mine = first.begin()
+    refused = second.run("resume", "go on")
+    assert (refused.status, refused.lines[0]) == (128, "fatal: no run found for the detached HEAD")
+    assert f"run {mine.handle} was passed over: it is that of '{first.repo.path}'" in refused.lines[1]
+    second.ok("start", "-e", "codex", "--resume", "task B", FAKE_ID=SECOND)
+    second.ok("start", "-e", "codex", "--resume", "--strict", "task B")
+    first.ok("resume", "task A")
+    by_name = second.ok("resume", mine.handle, "task A")
+    assert by_name.lines[0] == f"git-agent: running in '{first.repo.path}', the run's own directory"
+    calls = [(call["cwd"], [word for word in call["argv"] if word in (SECOND, IDS["codex"])]) for call in cli.calls()]
+    a, b = str(first.repo.path), str(second.repo.path)
+    assert calls == [(a, []), (b, []), (b, [SECOND]), (a, [IDS["codex"]]), (a, [IDS["codex"]])]
+
+
+def test_start_with_another_engine_names_the_session_that_it_passes_over(cli: Cli) -> None:
+    """faults F11, and no branch is called None"""
+    cli.repo.git("checkout", "-q", "--detach")
+    begun = cli.begin()
+    resume = f'git agent resume {begun.handle} "<message>"'
+    done = cli.ok("start", "-e", "claude", "--resume", "go on")
+    assert done.lines[:2] == [
+        f"git-agent: passing over codex's run {begun.handle} of the detached HEAD: {resume} goes on with it",
+        "warning: no run of claude found for the detached HEAD; starting a new run",
+    ]
+
+
+def test_without_an_identity_the_run_is_still_found(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """faults F4"""
+    cli.repo.git("checkout", "-q", "--detach")
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "")
+    begun = cli.begin()
+    assert cli.noted() == []
+    cli.ok("resume", "go on")
+    assert cli.record(begun.handle).attempts == 2
