@@ -12,12 +12,14 @@ from typing import NamedTuple
 from git_agent_extractors.model import NO_SESSION, Session
 from git_agent_runner import steps
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
 from git_agent_runner.live import Live, View
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.preflight import hold
+from git_agent_runner.sessions import seat
 from git_agent_runner.settle import Settled, settle, settle_unstarted, tip, work_tree
 from git_agent_runner.store import attempts, holding
 from git_agent_runner.store.holding import Holder
@@ -47,9 +49,9 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
         held.enter_context(lock)
         steps.at("run-locked")
         attempt = _attempt(ctx, plan, record)
-        holder = holding.ourselves(record, attempt.started_at)
+        holder = holding.ourselves(ctx.layout, record, attempt.started_at)
         holding.sign(lock, holder)
-        take = partial(_take_session, ctx, held, holder, plan.engine.name)
+        take = partial(_take_session, ctx, held, holder, record, plan.engine)
         if plan.session:
             take(plan.session)
             steps.at("session-locked")
@@ -78,8 +80,8 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
             live.finish()  # not before: whoever reads it may pause for ever
 
 
-def _take_session(ctx: Context, held: ExitStack, holder: Holder, engine: str, session: str) -> None:
-    held.enter_context(holding.hold_session(ctx.layout, holder, engine, session))
+def _take_session(ctx: Context, held: ExitStack, holder: Holder, record: Record, engine: Engine, session: str) -> None:
+    held.enter_context(holding.hold_session(seat(ctx, record, engine, session), holder))
 
 
 def _unsettled(record: Record) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from git_agent_runner.engines.spec import Engine, Located, StoreQuery, Version
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.present import shown
-from git_agent_runner.store import attempts
-from git_agent_runner.store.holding import refuse_held
+from git_agent_runner.store import attempts, holding
 
 if TYPE_CHECKING:
     from git_agent_runner.store.copies import Copy
@@ -39,8 +38,29 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
                 f'a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             ),
         )
-    refuse_held(ctx.layout, record.handle, engine.name, value)
+    refuse_held(ctx, record, engine, value)
     return value
+
+
+def refuse_held(ctx: Context, record: Record, engine: Engine, value: str) -> None:
+    """Raises UserError `session_held` where somebody is at work on the session: a git-agent, whatever repository it is
+    of, or an engine that says so by itself.
+    """
+    where = seat(ctx, record, engine, value)
+    holding.refuse_held(where)
+    if who := engine.writer(_query(ctx, record, engine, value)):
+        raise holding.held(where, who)
+
+
+def seat(ctx: Context, record: Record, engine: Engine, value: str) -> holding.Seat:
+    root = engine.root(_query(ctx, record, engine, value))
+    path = holding.session_lock(ctx.layout, ctx.environ, (engine.name, root), value)
+    return holding.Seat(path, value, record.handle, ctx.layout.common_dir)
+
+
+def _query(ctx: Context, record: Record, engine: Engine, value: str) -> StoreQuery:
+    version = engine.parse_version(record.engine_version) or ()
+    return StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, value)
 
 
 def locate(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from git_agent_runner.store import attempts
+from git_agent_runner.store.holding import session_lock
 from support.cli import Cli, ask
 from support.engines import stand_in, stores
 from support.hostile import CODEX, ESCAPES, RAW
@@ -135,7 +136,7 @@ def test_a_link_or_a_pipe_in_the_place_of_a_lock(here: Cli, tell: Tell, tmp_path
     begun = here.begin()
     locks = {
         "run": here.layout.run_lock(HANDLE),
-        "session": here.layout.session_lock("codex", CODEX),
+        "session": session_lock(here.layout, here.environ(), ("codex", f"{here.environ()['HOME']}/.codex"), CODEX),
         "waiting": here.layout.waiting_lock(HANDLE),
         "record": here.layout.record_lock(HANDLE),
     }

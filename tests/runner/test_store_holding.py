@@ -15,10 +15,10 @@ import pytest
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import attempts, holding
-from git_agent_runner.store.holding import Holder
+from git_agent_runner.store.holding import Holder, Seat
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.liveness import boot_id, lives
-from git_agent_runner.store.locks import locked
+from git_agent_runner.store.locks import Lock, locked
 from support.stored import HANDLE, MOMENT, attempt, record, run_id
 
 OTHER = "0badcafe"
@@ -27,7 +27,8 @@ SESSION = "0199c9a8-81c0-7800-8aa1-7ffac1586f13"
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    return Layout(str(tmp_path))
+    (tmp_path / "home").mkdir()
+    return Layout(str(tmp_path / "repo"))
 
 
 @pytest.fixture
@@ -38,38 +39,83 @@ def engine() -> Iterator[psutil.Process]:
         process.kill()
 
 
-def holder(handle: str = HANDLE) -> Holder:
-    return holding.ourselves(record(handle), MOMENT)
+def holder(layout: Layout, handle: str = HANDLE) -> Holder:
+    return holding.ourselves(layout, record(handle), MOMENT)
+
+
+def seat(layout: Layout, handle: str = HANDLE, session: str = SESSION, engine: str = "codex", **where: str) -> Seat:
+    """As a run of that repository, whose person's HOME is beside it, sees the session."""
+    environ = {"HOME": f"{os.path.dirname(layout.common_dir)}/home", **where}
+    path = holding.session_lock(layout, environ, (engine, f"{environ['HOME']}/.codex"), session)
+    return Seat(path, session, handle, layout.common_dir)
+
+
+def take(layout: Layout, handle: str = HANDLE, **what: str) -> Lock:
+    return holding.hold_session(seat(layout, handle, **what), holder(layout, handle))
 
 
 def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) -> None:
-    with holding.hold_session(layout, holder(), "codex", SESSION):
-        for refuse in (holding.hold_session, lambda *words: holding.refuse_held(words[0], OTHER, *words[2:])):
+    with take(layout):
+        for refuse in (lambda: take(layout, OTHER), lambda: holding.refuse_held(seat(layout, OTHER))):
             with pytest.raises(UserError) as caught:
-                refuse(layout, holder(OTHER), "codex", SESSION)
+                refuse()
             assert caught.value.code == "session_held"
             assert caught.value.message == (
                 f"run {HANDLE} (git-agent is process {os.getpid()}, in /home/dev/repo, since {MOMENT})"
                 f" is at work on session {SESSION}"
             )
             assert caught.value.hints[0] == f'wait for it: git agent resume {OTHER} --wait "<message>"'
-    holding.refuse_held(layout, OTHER, "codex", SESSION)
-    with holding.hold_session(layout, holder(OTHER), "codex", SESSION):
-        assert holding.signed(layout.session_lock("codex", SESSION)) == holder(OTHER)
+    holding.refuse_held(seat(layout, OTHER))
+    with take(layout, OTHER):
+        assert holding.signed(seat(layout).path) == holder(layout, OTHER)
+
+
+@pytest.mark.parametrize("handle", [HANDLE, OTHER], ids=["a copy", "a clone"])
+def test_another_repository_is_a_second_writer_too(layout: Layout, tmp_path: Path, handle: str) -> None:
+    """faults A8: the session lies in the person's store, whatever repository it is resumed from."""
+    other = Layout(str(tmp_path / "other"))
+    with take(layout):
+        for refuse in (lambda: take(other, handle), lambda: holding.refuse_held(seat(other, handle))):
+            with pytest.raises(UserError, match=f"run {HANDLE} .* is at work on session") as caught:
+                refuse()
+            assert caught.value.code == "session_held"
+    take(other, handle).release()
+
+
+def test_another_store_holds_another_session(layout: Layout) -> None:
+    with take(layout):
+        path = holding.session_lock(
+            layout, {"HOME": str(Path(layout.common_dir).parent / "home")}, ("codex", "/b"), SESSION
+        )
+        assert path != seat(layout).path
+
+
+def test_the_lock_is_the_person_s_alone(layout: Layout) -> None:
+    with take(layout):
+        folder = os.path.dirname(seat(layout).path)
+        assert folder.endswith("/home/.local/state/git-agent/sessions")
+        assert (os.stat(folder).st_mode & 0o777, os.stat(seat(layout).path).st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_without_a_state_directory_the_lock_lies_in_the_repository(layout: Layout, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    path = seat(layout, XDG_STATE_HOME=str(tmp_path / "file")).path
+    assert os.path.dirname(path) == f"{layout.root}/locks"
 
 
 def test_sessions_and_engines_do_not_stand_in_each_others_way(layout: Layout) -> None:
-    with holding.hold_session(layout, holder(), "codex", SESSION):
+    with take(layout):
         for engine, session in (("codex", "another"), ("claude", SESSION)):
-            with holding.hold_session(layout, holder(OTHER), engine, session):
-                assert holding.signed(layout.session_lock(engine, session)) == holder(OTHER)
-    assert holding.signed(layout.session_lock("codex", SESSION)) == holder()
+            with take(layout, OTHER, engine=engine, session=session):
+                path = seat(layout, engine=engine, session=session).path
+                assert holding.signed(path) == holder(layout, OTHER)
+    assert holding.signed(seat(layout).path) == holder(layout)
 
 
 @pytest.mark.parametrize("session", ["../../etc/passwd", "a\0b", "x" * 5000, "\udcff", "-rf /", ""])
 def test_no_session_value_leads_out_of_the_folder(layout: Layout, session: str) -> None:
-    with holding.hold_session(layout, holder(), "codex", session):
-        (name,) = os.listdir(f"{layout.root}/locks")
+    with take(layout, session=session):
+        (name,) = os.listdir(os.path.dirname(seat(layout).path))
     assert name.startswith("session-")
     assert len(name) == len("session-") + 32
 
@@ -78,10 +124,9 @@ def test_a_killed_writer_holds_nothing(layout: Layout) -> None:
     code = "\n".join(
         (
             "import time",
-            "from git_agent_runner.store.holding import Holder, hold_session",
-            "from git_agent_runner.store.layout import Layout",
-            f"me = Holder({OTHER!r}, '', 1, 0.0, '', '')",
-            f"lock = hold_session(Layout({layout.common_dir!r}), me, 'codex', {SESSION!r})",
+            "from git_agent_runner.store.holding import Holder, Seat, hold_session",
+            f"me = Holder({OTHER!r}, '', 1, 0.0, '', '', '')",
+            f"lock = hold_session(Seat(*{tuple(seat(layout))!r}), me)",
             "print('held', flush=True)",
             "time.sleep(600)",
         )
@@ -91,21 +136,21 @@ def test_a_killed_writer_holds_nothing(layout: Layout) -> None:
         assert process.stdout
         assert process.stdout.readline() == b"held\n"
         with pytest.raises(UserError, match=f"run {OTHER} "):
-            holding.hold_session(layout, holder(), "codex", SESSION)
+            take(layout)
         process.kill()
-    holding.hold_session(layout, holder(), "codex", SESSION).release()
+    take(layout).release()
 
 
 @pytest.mark.parametrize(
     "text", [b"", b"{", b"[]", b'{"handle": "x"}', b"\xff", b"[" * 9000, b'{"pid": "x"}', b"null"], ids=repr
 )
 def test_a_lock_that_is_signed_by_nobody_is_still_held(layout: Layout, text: bytes) -> None:
-    path = layout.session_lock("codex", SESSION)
+    path = seat(layout).path
     with locked(path):
         Path(path).write_bytes(text)
         with pytest.raises(UserError, match=r"^another git-agent is at work on session "):
-            holding.hold_session(layout, holder(), "codex", SESSION)
-    holding.refuse_held(layout, OTHER, "codex", SESSION)
+            take(layout)
+    holding.refuse_held(seat(layout, OTHER))
 
 
 def left_behind(layout: Layout, engine: psutil.Process, **changes: Any) -> None:
@@ -113,20 +158,20 @@ def left_behind(layout: Layout, engine: psutil.Process, **changes: Any) -> None:
     facts = {"pid": engine.pid, "process_started": engine.create_time(), "ended_at": None, "boot_id": boot_id()}
     attempts.new_run(layout, run_id())
     attempts.begin(layout, attempt(**{**facts, **changes}))
-    holding.hold_session(layout, holder(), "codex", SESSION).release()
+    take(layout).release()
 
 
 def test_an_engine_that_outlived_its_git_agent_still_writes(layout: Layout, engine: psutil.Process) -> None:
     left_behind(layout, engine)
     with pytest.raises(UserError) as caught:
-        holding.hold_session(layout, holder(OTHER), "codex", SESSION)
+        take(layout, OTHER)
     assert caught.value.message == (
         f"run {HANDLE} (codex is process {engine.pid}, though its git-agent was killed) is at work on session {SESSION}"
     )
-    holding.refuse_held(layout, HANDLE, "codex", SESSION)  # its own state tells of its own engine
+    holding.refuse_held(seat(layout))  # its own state tells of its own engine
     engine.kill()
     engine.wait()
-    holding.hold_session(layout, holder(OTHER), "codex", SESSION).release()
+    take(layout, OTHER).release()
 
 
 @pytest.mark.parametrize(
@@ -142,8 +187,8 @@ def test_what_only_looks_like_an_engine_holds_nothing(
     layout: Layout, engine: psutil.Process, changes: dict[str, object]
 ) -> None:
     left_behind(layout, engine, **changes)
-    with holding.hold_session(layout, holder(OTHER), "codex", SESSION):
-        assert holding.signed(layout.session_lock("codex", SESSION)) == holder(OTHER)
+    with take(layout, OTHER):
+        assert holding.signed(seat(layout).path) == holder(layout, OTHER)
 
 
 def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
@@ -159,10 +204,10 @@ def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
 
 @pytest.mark.parametrize("pid", ["-1", "0", "1e999", "true", '"1"', "NaN"])
 def test_a_number_that_no_process_has_signs_nothing(layout: Layout, pid: str) -> None:
-    path = layout.session_lock("codex", SESSION)
+    path = seat(layout).path
     with locked(path):
         with open(path, "w") as file:
-            file.write(json.dumps(holder()._asdict()).replace(f'"pid": {os.getpid()}', f'"pid": {pid}'))
+            file.write(json.dumps(holder(layout)._asdict()).replace(f'"pid": {os.getpid()}', f'"pid": {pid}'))
         assert holding.signed(path) is None
         with pytest.raises(UserError, match="another git-agent is at work"):
-            holding.refuse_held(layout, OTHER, "codex", SESSION)
+            holding.refuse_held(seat(layout, OTHER))

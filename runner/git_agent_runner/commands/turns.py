@@ -7,9 +7,11 @@ import time
 from contextlib import suppress
 
 from git_agent_runner.context import Context
+from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.present import say
+from git_agent_runner.sessions import refuse_held
 from git_agent_runner.store import attempts, holding, locks
 from git_agent_runner.store.liveness import started_then
 
@@ -65,7 +67,7 @@ def _busy(ctx: Context, record: Record, session: str | None) -> bool:
     value = session or ctx.runs.read(record.handle).session.value
     try:
         if value:
-            holding.refuse_held(ctx.layout, record.handle, record.agent_name, value)
+            refuse_held(ctx, record, load(record.agent_name, ctx.environ), value)
     except UserError:
         return True
     return False

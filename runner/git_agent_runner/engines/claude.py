@@ -158,4 +158,6 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     expires=partial(retention.claude, claude_store.locate),
     stored=claude_store.stored,
+    root=claude_store.root,
+    writer=claude_store.writer,
 )

@@ -7,7 +7,8 @@ elsewhere. `CLAUDE_CONFIG_DIR` stands for `~/.claude`. Files are only read, and 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version, dotted
@@ -65,8 +66,46 @@ def _reachable(version: Version, path: str, talk: files.Talk, *, own: bool) -> L
     return Located("absent", path, talk.cwd, detail)
 
 
+def root(query: StoreQuery) -> str:
+    return files.home(query.env, "CLAUDE_CONFIG_DIR", ".claude")
+
+
+def writer(query: StoreQuery) -> str | None:
+    """By `sessions/<pid>.json`, which claude removes when it ends (2.1.332). A number that was given out again since
+    belongs to a process that is younger than the file; one of another container says nothing here.
+    """
+    folder = os.path.join(root(query), "sessions")
+    for name in files.names(folder) if os.access(folder, os.R_OK) else ():
+        with suppress(OSError):
+            told = next(files.records(f"{folder}/{name}"), {})
+            if told.get("sessionId") == query.session and _lives(told):
+                return f"claude, process {told['pid']},"
+    return None
+
+
+def _lives(told: dict[str, Any]) -> bool:
+    pid, started, domain = told.get("pid"), told.get("startedAt"), str(told.get("pidDomain", ""))
+    if type(pid) is not int or pid <= 0 or not isinstance(started, int | float):
+        return False
+    if "pid:[" in domain and not domain.endswith(_pid_namespace()):
+        return False
+    import psutil  # only where claude names the session
+
+    try:
+        return psutil.Process(pid).create_time() <= started / 1000 + 1
+    except (psutil.Error, OverflowError):
+        return False
+
+
+def _pid_namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
 def _projects(query: StoreQuery) -> str:
-    return os.path.join(files.home(query.env, "CLAUDE_CONFIG_DIR", ".claude"), "projects")
+    return os.path.join(root(query), "projects")
 
 
 def _sessions(projects: str, slug: str) -> Iterator[str]:

@@ -177,4 +177,6 @@ ENGINE = Engine(
     launch_note=_launch_note,
     trust="--skip-git-repo-check",
     stored=codex_store.stored,
+    root=codex_store.root,
+    writer=codex_store.writer,
 )

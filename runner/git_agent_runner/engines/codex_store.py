@@ -30,7 +30,7 @@ _NAME = re.compile(rf"rollout-.+?-({files.UUID.pattern})\.jsonl")
 
 def locate(query: StoreQuery) -> Located:
     """Look for the session whatever its directory: codex resumes from anywhere (codex/*/09a to 09g)."""
-    folder = files.home(query.env, "CODEX_HOME", ".codex")
+    folder = root(query)
     try:
         found = next(_rollouts(os.path.join(folder, "sessions"), f"-{query.session}.jsonl"), None)
         if found:
@@ -48,7 +48,17 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     """The one file is enough: its own index codex makes anew (0.44.0 to 0.171.0)."""
-    return files.stored(os.path.join(files.home(query.env, "CODEX_HOME", ".codex"), "sessions"), located)
+    return files.stored(os.path.join(root(query), "sessions"), located)
+
+
+def root(query: StoreQuery) -> str:
+    return files.home(query.env, "CODEX_HOME", ".codex")
+
+
+def writer(query: StoreQuery) -> str | None:
+    """By the lock that codex holds while it writes to a thread (0.171.0)."""
+    path = os.path.join(root(query), "thread-writer-locks", f"{query.session}.lock")
+    return "codex, started by somebody else," if files.is_flocked(path) else None
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
@@ -56,7 +66,7 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     since = files.floor(query.since)
     made = []
     try:
-        for path in _rollouts(os.path.join(files.home(query.env, "CODEX_HOME", ".codex"), "sessions"), ".jsonl"):
+        for path in _rollouts(os.path.join(root(query), "sessions"), ".jsonl"):
             head = _head_since(path, since)
             created = moment(head.get("timestamp"))
             ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)

@@ -139,4 +139,6 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
     stored=copilot_store.stored,
+    root=copilot_store.root,
+    writer=copilot_store.writer,
 )

@@ -57,8 +57,20 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(session for _, session in sorted(made))
 
 
+def root(query: StoreQuery) -> str:
+    return files.home(query.env, "COPILOT_HOME", ".copilot")
+
+
+def writer(query: StoreQuery) -> str | None:
+    """By `inuse.<pid>.hold`, on which copilot holds a lock as long as it has the session open (1.0.102)."""
+    folder = os.path.join(_sessions(query), query.session or "")
+    holds = [name for name in files.names(folder) if name.startswith("inuse.") and name.endswith(".hold")]
+    held = next((name for name in holds if files.is_flocked(f"{folder}/{name}")), None)
+    return f"copilot, process {held.split('.')[1]}," if held else None
+
+
 def _sessions(query: StoreQuery) -> str:
-    return os.path.join(files.home(query.env, "COPILOT_HOME", ".copilot"), "session-state")
+    return os.path.join(root(query), "session-state")
 
 
 def _events(query: StoreQuery, session: str) -> str:

@@ -107,6 +107,7 @@ def engine(name: str, declared: Declared, session: SessionRule) -> Engine:
         locate=lambda query: declared_store.locate(name, store, query),
         created_since=lambda query: declared_store.created_since(store, shape, query),
         stored=(lambda query, located: declared_store.stored(store, query, located)) if store else None,
+        root=lambda query: declared_store.root(store, query) if store else query.env.get("HOME", ""),
         first_reply_lost=lambda _version: None,
         parse_version=parse_version,
         elsewhere_note=lambda _version: None,

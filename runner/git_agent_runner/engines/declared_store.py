@@ -40,18 +40,18 @@ class Store(NamedTuple):
 def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
     if store is None or not query.session or "/" in query.session:
         return Located("unknown")
-    root = _root(store, query)
-    if os.path.isdir(root) and not os.access(root, os.R_OK | os.X_OK):
-        return Located("unknown", detail=f"{root} cannot be read")
-    path = next(_files(store, root, query.session), None)
+    folder = root(store, query)
+    if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):
+        return Located("unknown", detail=f"{folder} cannot be read")
+    path = next(_files(store, folder, query.session), None)
     if path is None:
-        return Located("absent", detail=f"{name} has no such session below {root}")
+        return Located("absent", detail=f"{name} has no such session below {folder}")
     directory = _text(_head(path), store.head.directory) if store.head else None
     return Located("present", path, directory if directory and os.path.isabs(directory) else None)
 
 
 def stored(store: Store, query: StoreQuery, located: Located) -> Stored:
-    return files.stored(_root(store, query), located)
+    return files.stored(root(store, query), located)
 
 
 def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery
     if store is None or store.head is None:
         return ()
     found = []
-    for path in _files(store, _root(store, query)):
+    for path in _files(store, root(store, query)):
         head = _head(path)
         made = moment(_text(head, store.head.created))
         session = _text(head, store.head.session)
@@ -69,7 +69,7 @@ def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery
     return tuple(session for _, session in sorted(found))
 
 
-def _root(store: Store, query: StoreQuery) -> str:
+def root(store: Store, query: StoreQuery) -> str:
     return files.home(query.env, store.variable, store.folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -87,6 +88,23 @@ def stored(root: str, located: Located) -> Stored:
     """The one file of a session, which lies somewhere below `root`."""
     name = os.path.relpath(located.path, root) if located.state == "present" and located.path else ""
     return Stored(root, (name,) if name and not name.startswith("..") else ())
+
+
+def is_flocked(path: Name) -> bool:
+    """Does a process hold a lock on the file? Asked shared, for a moment. No, where it cannot be opened."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # a file system without such locks
+    finally:
+        os.close(fd)
+    return False
 
 
 def names(folder: Name) -> list[str]:

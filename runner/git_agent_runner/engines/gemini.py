@@ -197,4 +197,5 @@ ENGINE = Engine(
     trust="--skip-trust",
     expires=partial(retention.gemini, gemini_store.locate),
     stored=gemini_store.stored,
+    root=gemini_store.root,
 )

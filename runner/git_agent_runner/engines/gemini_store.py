@@ -85,6 +85,10 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(sorted((session for session in talks if made[session] >= since), key=made.__getitem__))
 
 
+def root(query: StoreQuery) -> str:
+    return str(_home(query.env, query.version))
+
+
 def _home(env: Mapping[str, str], version: Version) -> Path:
     from pathlib import Path  # costs 4 ms, and other engines do without
 

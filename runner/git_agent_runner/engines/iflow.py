@@ -96,4 +96,5 @@ ENGINE = Engine(
     elsewhere_note=lambda _version: None,
     launch_note=_launch_note,
     stored=iflow_store.stored,
+    root=iflow_store.root,
 )

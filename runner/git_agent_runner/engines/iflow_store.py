@@ -13,14 +13,13 @@ from git_agent_runner.engines.spec import Located, Stored, StoreQuery
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 _HEAD = 65_536  # bytes
 
 
 def locate(query: StoreQuery) -> Located:
-    projects = _projects(query.env)
+    projects = _projects(query)
     try:
         if not projects.is_dir():
             return Located("unknown", detail=f"iflow has no session folder {projects}")
@@ -33,13 +32,13 @@ def locate(query: StoreQuery) -> Located:
 
 
 def stored(query: StoreQuery, located: Located) -> Stored:
-    return files.stored(str(_projects(query.env)), located)
+    return files.stored(str(_projects(query)), located)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     made = []
     try:
-        for path in _projects(query.env).glob("*/session-*.jsonl"):
+        for path in _projects(query).glob("*/session-*.jsonl"):
             head = _head(path)
             created = moment(head.get("timestamp"))
             if created is not None and created >= files.floor(query.since) and files.same(head.get("cwd"), query.cwd):
@@ -49,10 +48,14 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(session for _, session in sorted(made))
 
 
-def _projects(env: Mapping[str, str]) -> Path:
+def root(query: StoreQuery) -> str:
+    return files.home(query.env, "IFLOW_HOME", ".iflow")
+
+
+def _projects(query: StoreQuery) -> Path:
     from pathlib import Path
 
-    return Path(files.home(env, "IFLOW_HOME", ".iflow"), "projects")
+    return Path(root(query), "projects")
 
 
 def _head(path: Path) -> dict[str, Any]:

@@ -88,6 +88,11 @@ def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     return _json_rows(_data(query) / "storage" / "session", session)
 
 
+def root(query: StoreQuery) -> str:
+    """With another database (`OPENCODE_DB`), that is the store."""
+    return str(_database(query) if query.env.get("OPENCODE_DB") else _data(query))
+
+
 def _data(query: StoreQuery) -> Path:
     from pathlib import Path
 

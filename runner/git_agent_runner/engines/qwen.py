@@ -161,4 +161,5 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
     stored=qwen_store.stored,
+    root=qwen_store.root,
 )

@@ -50,10 +50,10 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 
 def _chats(query: StoreQuery) -> str:
     """The folder is named by `sanitizeCwd`, in which the process's directory is a real path."""
-    return os.path.join(_home(query), "projects", files.dashes(query.cwd), "chats")
+    return os.path.join(root(query), "projects", files.dashes(query.cwd), "chats")
 
 
-def _home(query: StoreQuery) -> str:
+def root(query: StoreQuery) -> str:
     if query.version < _MOVABLE:
         return os.path.join(files.home(query.env, "HOME", ""), ".qwen")
     return query.env.get("QWEN_RUNTIME_DIR") or files.home(query.env, "QWEN_HOME", ".qwen")

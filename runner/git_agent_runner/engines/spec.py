@@ -119,6 +119,10 @@ def _nothing_to_say(*_about: object) -> str | None:
     return None
 
 
+def _home(query: StoreQuery) -> str:
+    return query.env.get("HOME", "")
+
+
 class Engine(NamedTuple):
     """One engine. Every function is pure, except those that read: `locate` and `created_since` the engine's files,
     `message_note` the working directory.
@@ -159,6 +163,10 @@ class Engine(NamedTuple):
     launch_note: Callable[[Version, tuple[str, ...]], str | None] = _nothing_to_say
     # One line to say before an attempt whose message the engine will send otherwise than it stands, or None.
     message_note: Callable[[Launch], str | None] = _nothing_to_say
+    # The folder that all of its sessions lie below: another one is another store, whoever's.
+    root: Callable[[StoreQuery], str] = _home
+    # Who has the session open now, by signs of life of the engine's own; None where there are none.
+    writer: Callable[[StoreQuery], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
     picker: Callable[[Launch], Invocation] | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.

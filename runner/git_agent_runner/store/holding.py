@@ -1,15 +1,21 @@
-"""Who holds a lock that is held long, and the lock of a session: one writer, whatever run and work tree it is in."""
+"""Who holds a lock that is held long, and the lock of a session: one writer, whatever run and repository it is in.
+
+A session is in the person's store, not in a repository: its lock lies below the person's state directory, so that a
+copy of the repository, another clone and this one are one another's second writers.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.store import attempts
+from git_agent_runner.store import atomic, attempts
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.liveness import lives
 from git_agent_runner.store.locks import Lock, is_locked, try_lock, written
@@ -18,7 +24,10 @@ _LIMIT = 16 * 1024  # bytes of a signature; a path may be 4096 long, and JSON wr
 
 
 class Holder(NamedTuple):
-    """A git-agent at work on a run. `process_started` is in seconds since the epoch, `since` a record's time."""
+    """A git-agent at work on a run of the repository whose common git directory is `common_dir`.
+
+    `process_started` is in seconds since the epoch, `since` a record's time.
+    """
 
     handle: str
     run_id: str
@@ -26,13 +35,53 @@ class Holder(NamedTuple):
     process_started: float
     worktree: str
     since: str
+    common_dir: str
 
 
-def ourselves(record: Record, since: str) -> Holder:
+class Seat(NamedTuple):
+    """A session, and its lock, as a run of this repository sees it."""
+
+    path: str
+    session: str
+    handle: str
+    common_dir: str
+
+
+def ourselves(layout: Layout, record: Record, since: str) -> Holder:
     import psutil  # the supervisor needs it in any case
 
     started = psutil.Process().create_time()
-    return Holder(record.handle, record.run_id, os.getpid(), started, record.worktree, since)
+    return Holder(record.handle, record.run_id, os.getpid(), started, record.worktree, since, layout.common_dir)
+
+
+def session_lock(layout: Layout, environ: Mapping[str, str], store: tuple[str, str], session: str) -> str:
+    """The lock's path. `store` is the engine and the root of its store. It is held as long as an attempt may write.
+
+    Where the person has no state directory that can be written, it lies in this repository.
+    """
+    from hashlib import sha256  # costs 2 ms, and a list needs none
+
+    engine, root = store
+    seat = "\0".join((engine, os.path.realpath(root), session))
+    name = f"session-{sha256(seat.encode(errors='surrogateescape')).hexdigest()[:32]}"
+    folder = f"{user_state_dir(environ)}/sessions"
+    try:
+        atomic.make_dir(folder)
+    except (UserError, OSError):
+        return layout.lock(name)
+    return f"{folder}/{name}" if os.access(folder, os.W_OK | os.X_OK) else layout.lock(name)
+
+
+def user_state_dir(environ: Mapping[str, str]) -> str:
+    """This program's folder for what outlives a process and belongs to no repository; it need not exist."""
+    base = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base) and sys.platform.startswith("linux") and environ.get("HOME"):
+        base = os.path.join(environ["HOME"], ".local/state")
+    if os.path.isabs(base):
+        return os.path.join(base, "git-agent")
+    import platformdirs
+
+    return platformdirs.user_state_dir("git-agent", appauthor=False)
 
 
 def sign(lock: Lock, holder: Holder) -> None:
@@ -53,6 +102,7 @@ def signed(path: str) -> Holder | None:
             float(found["process_started"]),
             str(found["worktree"]),
             str(found["since"]),
+            str(found["common_dir"]),
         )
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
@@ -65,25 +115,23 @@ def _pid(value: Any) -> int:
     raise ValueError(value)
 
 
-def hold_session(layout: Layout, holder: Holder, engine: str, session: str) -> Lock:
+def hold_session(seat: Seat, holder: Holder) -> Lock:
     """The session's lock. Raises UserError `session_held`, which names who has it, and `lock_failed`."""
-    path = layout.session_lock(engine, session)
-    lock = try_lock(path)
+    lock = try_lock(seat.path)
     if lock is None:
-        raise _held(session, _holder(signed(path)), holder.handle)
-    if left := _left_behind(layout, path, holder.handle):
+        raise held(seat, _holder(signed(seat.path)))
+    if left := _left_behind(seat):
         lock.release()
-        raise _held(session, left, holder.handle)
+        raise held(seat, left)
     sign(lock, holder)
     return lock
 
 
-def refuse_held(layout: Layout, handle: str, engine: str, session: str) -> None:
-    """Raises UserError `session_held` where run `handle` could not have the session's lock now."""
-    path = layout.session_lock(engine, session)
-    who = _holder(signed(path)) if is_locked(path) else _left_behind(layout, path, handle)
+def refuse_held(seat: Seat) -> None:
+    """Raises UserError `session_held` where the run could not have the session's lock now."""
+    who = _holder(signed(seat.path)) if is_locked(seat.path) else _left_behind(seat)
     if who:
-        raise _held(session, who, handle)
+        raise held(seat, who)
 
 
 def _holder(holder: Holder | None) -> str:
@@ -92,21 +140,21 @@ def _holder(holder: Holder | None) -> str:
     return f"run {holder.handle} (git-agent is process {holder.pid}, in {holder.worktree}, since {holder.since})"
 
 
-def _left_behind(layout: Layout, path: str, handle: str) -> str | None:
+def _left_behind(seat: Seat) -> str | None:
     """The last holder, when its git-agent was killed and its engine works on. A run's own state tells of its own."""
-    last = signed(path)
-    if last is None or last.handle == handle:
+    last = signed(seat.path)
+    if last is None or (last.handle, last.common_dir) == (seat.handle, seat.common_dir):
         return None
     with suppress(UserError):  # a file that says nonsense names nobody
-        attempt = attempts.latest(layout, last.run_id)
+        attempt = attempts.latest(Layout(last.common_dir), last.run_id)
         if attempt and attempt.ended_at is None and lives(attempt):
             return f"run {last.handle} ({attempt.agent_name} is process {attempt.pid}, though its git-agent was killed)"
     return None
 
 
-def _held(session: str, who: str, handle: str) -> UserError:
+def held(seat: Seat, who: str) -> UserError:
     return UserError(
-        f"{who} is at work on session {session}",
+        f"{who} is at work on session {seat.session}",
         code="session_held",
-        hints=(f'wait for it: git agent resume {handle} --wait "<message>"', "other runs: git agent list"),
+        hints=(f'wait for it: git agent resume {seat.handle} --wait "<message>"', "other runs: git agent list"),
     )

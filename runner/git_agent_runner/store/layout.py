@@ -69,12 +69,6 @@ class Layout(NamedTuple):
         """Held as long as an attempt of the run lives: this is what makes a run `running`."""
         return self.lock(f"run-{_checked_handle(handle)}")
 
-    def session_lock(self, engine: str, session: str) -> str:
-        """Held as long as an attempt may write to this session of that engine, whatever run it is in."""
-        from hashlib import sha256  # costs 2 ms, and a list needs none
-
-        return self.lock(f"session-{sha256(f'{engine} {session}'.encode(errors='surrogateescape')).hexdigest()[:32]}")
-
     def waiting_lock(self, handle: str) -> str:
         """Held by the `resume --wait` that is the next one of the run."""
         return self.lock(f"waiting-{_checked_handle(handle)}")
