@@ -66,6 +66,11 @@ def uninstall(ctx: Context) -> tuple[str, ...]:
     return tuple(taken)
 
 
+def installed(ctx: Context) -> tuple[str, ...]:
+    """The hooks that `uninstall` would take out."""
+    return tuple(name for name in shim.BODIES if any(_is_ours(path) for path in _ours(ctx, name)))
+
+
 def _ours(ctx: Context, name: str) -> tuple[Path, ...]:
     return (*(() if is_link(ctx) else slots(usual(ctx), name)), own_directory(ctx) / name)
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "doctor": "Say what is wrong in this repository, and mend it",
     "notes": "Bring the runs in notes to other clones, and theirs here",
     "prune": "Forget runs that are old, large, or done with",
+    "uninstall": "Remove git-agent from this repository",
     "hooks": "Install the hooks that keep notes right as history moves",
     "fixtures": "Record engines and look at recordings",
     "drift": "Compare a new engine version with the last recorded one",

@@ -50,6 +50,11 @@ def test_dry_run(cli: Cli, engine: str) -> None:
     assert printed(cli.ok("resume", "-n", "--json", "x").json) == documented("resume --dry-run")
 
 
+def test_uninstall(cli: Cli) -> None:
+    cli.begin()
+    assert printed(cli.ok("uninstall", "-n", "--json").json) == documented("uninstall")
+
+
 def test_terminal(cli: Cli, tmp_path: Path) -> None:
     cli.begin()
     tmux = tmp_path / "tmux"
