@@ -66,12 +66,13 @@ def _without(search: Search) -> tuple[str, ...]:
 
 def _is_ours(search: Search, note: Note) -> bool:
     """The record, where there is one, knows better than an old note."""
-    if note.branch != search.branch:
+    if note.branch not in search.names:
         return False
     record = search.record(note.handle)
-    if record is not None and record.branch not in (None, search.branch):
+    if record is not None and record.branch not in (None, *search.names):
         search.passed_over[note.handle] = f"its record says that it is the run of branch '{record.branch}'"
-    return search.counts(note.handle, note.run_id, (record or note).updated_at)
+        return False
+    return search.counts(note if record is None or record.branch is None else record, noted=True)
 
 
 def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
@@ -93,12 +94,12 @@ def _by_note_of_deleted_branch(search: Search) -> Resolved | None:
 
 
 def _by_index(search: Search) -> Resolved | None:
-    rows = [row for row in search.rows if row.branch == search.branch]
+    rows = [row for row in search.rows if row.branch in search.names]
     if search.unborn or search.tip is not None:
         # A run that began before the first commit began before all of them.
         begun = {None, *(_begun(search, rows, search.tip) if search.tip else ())}
         rows = [row for row in rows if row.start_commit in begun]
-        rows = [row for row in rows if search.counts(row.handle, row.run_id, row.updated_at)]
+        rows = [row for row in rows if search.counts(row)]
     return _newest(search, rows, f"the newest record of branch '{search.branch}'")
 
 
@@ -119,12 +120,13 @@ def by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
     tip = refs.commit_of(search.repo, revision)
     if tip is None:
         raise UserError(f"{revision!a} is no commit", code="unknown_revision")
-    runs = _nearest(search, tip, (), lambda note: branch in (None, note.branch))
+    search.branch = branch
+    runs = _nearest(search, tip, (), lambda note: branch is None or _is_ours(search, note))
     if runs:
         return search.noted(runs, f"the note on commit {runs[0].commit[:12]}, the nearest to {revision}")
-    rows = [row for row in search.rows if branch in (None, row.branch)]
+    rows = [row for row in search.rows if branch is None or row.branch in search.names]
     begun = _begun(search, rows, tip)
-    rows = [row for row in rows if row.start_commit in begun]
+    rows = [row for row in rows if row.start_commit in begun and (branch is None or search.counts(row))]
     return _newest(search, rows, f"the newest record that began at or before {revision}") or _fail(search, revision)
 
 
@@ -159,6 +161,8 @@ def _by_name(search: Search) -> list[str]:
 
 def _way(search: Search, handle: str) -> str:
     """What leads on to a run that is not found here: where its branch is, or by tying it to where the person is."""
+    if handle in search.doubtful:
+        return f"if it is this branch's: git agent adopt {handle}"
     record = search.record(handle)
     branch = record and search.branch_now(record)
     if record is None or any(tree.branch == branch for tree in refs.worktrees(search.repo) if branch):

@@ -6,11 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
+from git_agent_runner.identity import Identities
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, gitconfig, linepick, pointer
 from git_agent_runner.store.cache import Row
@@ -37,7 +39,7 @@ class Run(NamedTuple):
 
 def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> list[Run]:
     """The runs that the criteria mean, the oldest first, those that stay all the same with the reason."""
-    branches = Branches(ctx)
+    branches = Branches(ctx, rows, now)
     runs = [Run(row, size(ctx, row)) for row in reversed(rows)]
     meant = [run for run in runs if _meant(run.row, criteria, branches, now)]
     judged = [run._replace(kept=_kept(ctx, run.row) or branches.holding(run.row)) for run in meant]
@@ -54,20 +56,36 @@ def named(ctx: Context, rows: list[Row]) -> list[Run]:
 class Branches:
     """What one look at the repository's branches told."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, rows: list[Row], now: float) -> None:
         known = refs.branches(ctx.repo, ctx.config.last("init.defaultbranch"))
+        by_handle = {row.handle: row for row in rows}
+        self.identities = Identities(ctx.repo, ctx.config, now, by_handle.get)
+        self._repo, self._bases = ctx.repo, known.bases
         self._heads = known.heads
         self._merged = refs.merged(ctx.repo, known.bases) - {known.default}
-        self._pointers = pointer.read(ctx.repo, ctx.config)
+
+    @cached_property
+    def _trunk(self) -> set[str]:
+        """The commits that the default branch itself has named."""
+        return {oid for base in self._bases for oid in refs.trunk(self._repo, base)}
 
     def done(self, row: Row) -> bool:
         """Is the branch gone, or merged with commits made since the run began?"""
-        tip = self._heads.get(row.branch or "")
-        return row.branch is not None and (tip is None or (row.branch in self._merged and tip != row.start_commit))
+        owner = self.identities.owner(row) if row.branch else None
+        return row.branch is not None and (owner not in self._heads or self._finished(owner, row))
+
+    def _finished(self, name: str, row: Row) -> bool:
+        """A branch that has only caught up with the default one stands on that one's own line, too."""
+        tip = self._heads[name]
+        if name not in self._merged or tip == row.start_commit:
+            return False
+        life = self.identities.life(name)
+        worked = life is not None and life.worked >= (moment(row.run_id.partition("-")[0]) or 0.0)
+        return worked or tip not in self._trunk
 
     def holding(self, row: Row) -> str | None:
-        names = [name for name, handle in self._pointers.items() if handle == row.handle and name in self._heads]
-        name = next((name for name in names if not self.done(row._replace(branch=name))), None)
+        names = [name for name in self.identities.holders(row.handle) if name in self._heads]
+        name = next((name for name in names if not self._finished(name, row)), None)
         return f"it is the run of branch '{name}', which is not merged" if name else None
 
 
@@ -81,8 +99,8 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
     with hold(ctx, ctx.runs.read(handle)):
         if ctx.runs.read(handle).attempts != run.row.attempts:
             raise UserError(f"run {handle} has just been gone on with", code="run_live")
-        for branch, pointed in pointer.read(ctx.repo, ctx.config).items():
-            if pointed == handle:
+        for branch, pointed in pointer.every(ctx.repo, ctx.config).items():
+            if handle in pointed:
                 gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
         trash = f"{os.path.dirname(path)}/{TRASH}{run.row.run_id}"
         try:

@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_agent_runner.git import HEADS, in_repo, run, short_name
+from git_agent_runner.git import HEADS, Result, in_repo, run, short_name
 from git_agent_runner.model import Repository
 
 ORIGIN = "refs/remotes/origin/"
-CREATED = "branch: Created from "
 
 
 class Branches(NamedTuple):
@@ -22,6 +21,13 @@ class Branches(NamedTuple):
     heads: dict[str, str]
     default: str | None
     bases: tuple[str, ...]
+
+
+class Entry(NamedTuple):
+    """One entry of a reflog: when, in seconds since the epoch, and git's words for what was done."""
+
+    when: int
+    what: str
 
 
 class Worktree(NamedTuple):
@@ -171,19 +177,44 @@ def history(repo: Repository, tip: str, without: Iterable[str] = (), limit: int 
     return done.out.split("\n")[:-1]
 
 
-def birth(repo: Repository, branch: str, remotes: Iterable[str]) -> int | None:
-    """When this branch was made here, in seconds since the epoch.
+def trunk(repo: Repository, tip: str) -> list[str]:
+    """The commits that a branch with this tip has named, as far as its first parents tell."""
+    done = in_repo(repo, "rev-list", "--first-parent", "--end-of-options", tip, check=False)
+    return done.out.split("\n")[:-1]
 
-    None when its reflog no longer tells, when a clone or fetch made it, or when it was made from a remote branch:
-    then it is older than this clone. `git branch -m` and `-c` take the reflog along, first entry included.
-    """
-    words = ("log", "-g", "--no-show-signature", "--format=%gd %gs", "--date=unix", HEADS + branch, "--")
-    entries = in_repo(repo, *words, check=False).out.split("\n")[:-1]
-    when, _, what = entries[-1].rpartition("@{")[2].partition("} ") if entries else ("", "", "")
-    source = what.removeprefix(CREATED)
-    if source == what or source.startswith(("refs/remotes/", *(f"{remote}/" for remote in remotes))):
-        return None
-    return int(when)
+
+def reflog(repo: Repository, branch: str) -> list[Entry] | None:
+    """What was done to this branch, the oldest first; empty where nothing was written down, None without a branch."""
+    done = _reflog(repo, HEADS + branch)
+    return None if done.status else _entries(done.out).get(branch, [])
+
+
+def reflogs(repo: Repository, names: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+    """As `reflog`, of these branches, all of which must exist, or of all branches, in one process."""
+    asked = [f"--glob={HEADS}*"] if names is None else [HEADS + name for name in names]
+    return _entries(_reflog(repo, *asked).out) if asked else {}
+
+
+def _reflog(repo: Repository, *asked: str) -> Result:
+    words = ("log", "-g", "--no-show-signature", "--format=%gD %gs", "--date=unix", *asked, "--")
+    return in_repo(repo, *words, check=False)
+
+
+def _entries(out: str) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for line in reversed(out.split("\n")[:-1]):
+        selector, _, what = line.partition(" ")
+        ref, _, when = selector.rstrip("}").rpartition("@{")
+        if (name := short_name(ref)) and when.isdigit():
+            found.setdefault(name, []).append(Entry(int(when), what))
+    return found
+
+
+def heads(repo: Repository, names: Iterable[str]) -> set[str]:
+    """Those of these names that a branch has."""
+    asked = [HEADS + name for name in names]
+    out = in_repo(repo, "for-each-ref", "--format=%(refname)", *asked).out if asked else ""
+    return {name for line in out.split("\n") if line in asked and (name := short_name(line))}
 
 
 def likenesses(repo: Repository, oids: Iterable[str]) -> list[tuple[str, str, str]]:

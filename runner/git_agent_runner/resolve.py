@@ -75,29 +75,22 @@ def _by_handle(search: Search, text: str) -> Resolved:
 
 
 def _by_pointer(search: Search) -> Resolved | None:
+    """Of several pointers that a rename or a copy left in one section, the one whose record is this branch's."""
     branch = search.branch
-    handle = search.pointers.get(branch or "")
-    if branch is None or handle is None:
+    handles = search.identities.pointers.get(branch or "", ())
+    records = []
+    for handle in dict.fromkeys(reversed(handles)):
+        if record := search.record(handle):
+            records.append(record)
+        else:
+            search.say(
+                f"branch.{branch}.agentHandle names {handle}, of which there is no readable record: git agent doctor"
+            )
+    ours = [record for record in records if search.counts(record)]
+    if branch is None or not ours:
         return None
-    record = search.record(handle)
-    if record is None:
-        search.say(
-            f"branch.{branch}.agentHandle names {handle}, of which there is no readable record: git agent doctor"
-        )
-    elif record.branch != branch and _points_too(search, record):
-        search.passed_over[handle] = f"it is the run of branch '{record.branch}', which '{branch}' was copied from"
-    # Git removes the pointer with its branch, but not when a program removes the ref alone.
-    elif search.too_old(record.updated_at):
-        search.passed_over[handle] = f"it is older than this branch '{branch}'"
-    else:
-        return search.found(record._replace(branch=branch), f"the pointer branch.{branch}.agentHandle")
-    return None
-
-
-def _points_too(search: Search, record: Record) -> bool:
-    """`git branch -c` copies the pointer: the branch that the record names has it too."""
-    name = record.branch
-    return name is not None and search.pointers.get(name) == record.handle and name in search.branches.heads
+    best = max(ours, key=lambda record: search.identities.claim(branch, record))
+    return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle")
 
 
 def _otherwise(search: Search) -> Resolved:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.errors import UserError
+from git_agent_runner.identity import Claim, Identities, Run
 from git_agent_runner.model import Note, Record, Repository
 from git_agent_runner.settings import Config
-from git_agent_runner.store import pointer
 from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.index import Index
-from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from git_agent_runner.store.cache import Row
@@ -45,24 +44,17 @@ class Search:
         self.now = now
         self.says: dict[str, None] = {}  # lines, each once
         self.corrupt: CorruptRecord | None = None
-        self.passed_over: dict[str, str] = {}
+        self.passed_over: dict[str, str] = {}  # handle -> why
+        self.doubtful: set[str] = set()  # of those: what may be this branch's all the same
         self._records: dict[str, Record | None] = {}
 
     @cached_property
-    def pointers(self) -> dict[str, str]:
-        return pointer.read(self.repo, self.config)
+    def identities(self) -> Identities:
+        return Identities(self.repo, self.config, self.now, self.record)
 
     @cached_property
     def branches(self) -> refs.Branches:
         return refs.branches(self.repo, self.config.last("init.defaultbranch"))
-
-    @cached_property
-    def birth(self) -> int | None:
-        if self.branch is None:
-            return None
-        birth = refs.birth(self.repo, self.branch, self.config.subsections("remote", "url"))
-        # A birth in the future was written by a clock that was wrong, and proves nothing.
-        return None if birth is None or birth > self.now else birth
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -112,29 +104,32 @@ class Search:
         return Resolved(note.handle, None, note, how, names, tuple(self.says))
 
     def branch_now(self, record: Record) -> str | None:
-        """`git branch -m` moves the pointer; the record learns of it here."""
-        holders = [branch for branch, handle in self.pointers.items() if handle == record.handle]
-        if record.branch in holders or not holders:
-            return record.branch
-        return holders[0] if len(holders) == 1 else self.branch if self.branch in holders else record.branch
+        """The record learns here that its branch was renamed."""
+        return self.identities.owner(record) or record.branch
 
-    def counts(self, handle: str, run_id: str, updated_at: str) -> bool:
-        """May this run be this branch's? If not, the reason is kept for the message."""
-        holders = [name for name, held in self.pointers.items() if held == handle and name != self.branch]
-        owner = next((name for name in holders if name in self.branches.heads), None)
-        if owner is not None:
-            self.passed_over[handle] = f"it is the run of branch '{owner}'"
-        elif self.too_old(updated_at, run_id.partition("-")[0]):
-            self.passed_over[handle] = f"it is older than this branch '{self.branch}'"
-        return handle not in self.passed_over
+    @cached_property
+    def names(self) -> set[str]:
+        """All names that this branch has had."""
+        life = self.identities.life(self.branch) if self.branch else None
+        return {*(life.names if life else ()), *filter(None, (self.branch,))}
 
-    def too_old(self, updated_at: str, began: str | None = None) -> bool:
-        """Did the run end before the branch was made? Reflogs know seconds: of runs that ended within that one, those
-        that `began` before it are an earlier branch's of that name. With a pointer, which git removes, all count.
+    def counts(self, run: Run, *, noted: bool = False) -> bool:
+        """May this run be this branch's? If not, the reason is kept for the message. `noted`: on the branch's own
+        commits, which is more than a name.
         """
-        ended, start = moment(updated_at), moment(began)
-        if self.birth is None or ended is None:  # None, too, where a person has edited the record
-            return False
-        if int(ended) == self.birth:
-            return start is not None and int(start) < self.birth
-        return ended < self.birth
+        assert self.branch is not None
+        if self.identities.life(self.branch) is None:  # unborn, or gone: nothing but the name is left of it
+            return True
+        claim = self.identities.claim(self.branch, run)
+        owner = self.identities.rival(self.branch, run) or (None if claim else self.identities.owner(run))
+        if owner and owner != self.branch:
+            copied = f", which '{self.branch}' was copied from" if claim else ""
+            self.passed_over[run.handle] = f"it is the run of branch '{owner}'{copied}"
+        elif claim is Claim.NONE:
+            self.passed_over[run.handle] = f"it is older than this branch '{self.branch}'"
+        elif claim is Claim.NAMESAKE and not noted:
+            self.passed_over[run.handle] = f"git does not tell whether it is older than this branch '{self.branch}'"
+            self.doubtful.add(run.handle)
+        else:
+            return True
+        return False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_extractors.read import read
-from git_agent_runner import refs, settings, steps
+from git_agent_runner import pointing, refs, steps
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.engines import load, profile
@@ -19,7 +19,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
-from git_agent_runner.store import attempts, noting, pointer
+from git_agent_runner.store import attempts, noting
 from git_agent_runner.store.layout import handle_of
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.times import moment
@@ -48,7 +48,7 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
     with suppress(UserError):
         attempts.save(ctx.layout, attempt)
         steps.at("process-saved")
-        _point(ctx, record)
+        pointing.point(ctx, record)
 
 
 def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome: Outcome) -> Settled:
@@ -66,7 +66,8 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
-    record = record._replace(branch=_branch_now(ctx, record))
+    owner = pointing.owner(ctx, record)
+    record = record._replace(branch=owner or record.branch)
     attempt = attempt._replace(
         branch=record.branch,
         ended_at=timestamp(datetime.fromtimestamp(outcome.ended, UTC)),
@@ -87,11 +88,11 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     record = _write_record(ctx, attempt)
     steps.at("record-settled")
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
-    pointed = _warning(_point, ctx, record)
+    pointed = _warning(pointing.point_again, ctx, record, attempt) if owner else None
     kept = _warning(keep, ctx, attempt)
     steps.at("session-kept")
     warnings = tuple(text for text in (noted, pointed, kept) if text)
-    return Settled(record, attempt, verdict, transcript, warnings, pointed is None)
+    return Settled(record, attempt, verdict, transcript, warnings, owner is not None and pointed is None)
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
@@ -219,22 +220,3 @@ def _warning(write: Callable[..., object], *values: object) -> str | None:
     except UserError as error:
         return error.message
     return None
-
-
-def _point(ctx: Context, record: Record) -> None:
-    """A branch that was deleted while the engine ran gets no pointer: one made anew with its name would inherit it."""
-    branch = record.branch
-    if branch is not None and ((branch == ctx.repo.branch and ctx.repo.head is None) or _exists(ctx, branch)):
-        pointer.write(ctx.repo, branch, record.handle)
-
-
-def _exists(ctx: Context, branch: str) -> bool:
-    return refs.commit_of(ctx.repo, HEADS + branch) is not None
-
-
-def _branch_now(ctx: Context, record: Record) -> str | None:
-    """The run's branch after all that happened while the engine ran: `git branch -m` has moved the pointer with it."""
-    holders = [
-        branch for branch, handle in pointer.read(ctx.repo, settings.read(ctx.repo)).items() if handle == record.handle
-    ]
-    return holders[0] if len(holders) == 1 and record.branch is not None else record.branch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import refs
-from support.gitrepo import EPOCH, GitRepo, dates, make
+from support.gitrepo import EPOCH, GitRepo, make
 
 LATER = EPOCH + 1000
 HOSTILE = ["--output=pwn", "a.b/c", "ü/ñ", "x'\"$(pwn)", "HEAD"]
@@ -145,38 +145,16 @@ def test_history_leaves_out_the_base_and_stops_at_the_limit(repo: GitRepo) -> No
     assert refs.history(facts, second, (second,)) == []
 
 
-@pytest.mark.parametrize(
-    ("commands", "expected"),
-    [
-        pytest.param(["branch x"], LATER, id="git branch"),
-        pytest.param(["checkout -q -b x"], LATER, id="git checkout -b"),
-        pytest.param(["switch -q -c x v1"], LATER, id="git switch -c from a tag"),
-        pytest.param(["worktree add -q -b x ../wt"], LATER, id="git worktree add -b"),
-        pytest.param(["branch old", "branch -m old x"], LATER, id="renamed: born under its old name"),
-        pytest.param(["branch old", "branch -c old x"], LATER, id="copied: born as the original"),
-        pytest.param(["switch -q topic", "branch -m x"], None, id="made from a remote branch by its name"),
-        pytest.param(["branch x origin/topic"], None, id="made from a remote branch"),
-        pytest.param(["branch -q -m main x"], None, id="made by the clone"),
-        pytest.param(["fetch -q origin topic:x"], None, id="made by a fetch"),
-        pytest.param(["update-ref refs/heads/x HEAD"], None, id="no entry says how"),
-        pytest.param(["checkout -q --orphan x", "commit -q --allow-empty -m o"], None, id="orphan: its first commit"),
-        pytest.param(["branch x", "reflog expire --expire=all refs/heads/x"], None, id="expired"),
-        pytest.param([], None, id="no such branch"),
-    ],
-)
-def test_birth(repo: GitRepo, tmp_path: Path, commands: list[str], expected: int | None) -> None:
-    repo.git("branch", "topic")
-    clone = repo.clone(tmp_path / "clone")
-    clone.git("tag", "v1")
-    for command in commands:
-        clone.git(*command.split(), env=dates(LATER))
-    assert refs.birth(clone.facts(), "x", ["origin"]) == expected
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-def test_birth_of_a_branch_with_a_hostile_name(repo: GitRepo, name: str) -> None:
+def test_reflog_of_a_branch_with_a_hostile_name(repo: GitRepo, name: str) -> None:
     repo.git("update-ref", "--create-reflog", "-m", "branch: Created from main", f"refs/heads/{name}", "HEAD")
-    assert refs.birth(repo.facts(), name, []) == EPOCH
+    made = [refs.Entry(EPOCH, "branch: Created from main")]
+    facts = repo.facts()
+    assert refs.reflog(facts, name) == made
+    assert refs.reflogs(facts)[name] == made
+    assert refs.reflogs(facts, [name]) == {name: made}
+    assert refs.heads(facts, [name, "no-such-branch"]) == {name}
+    assert refs.reflog(facts, "no-such-branch") is None
 
 
 def test_dirty(repo: GitRepo) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ from git_agent_runner.engines import load
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
 from git_agent_runner.present import Summary, print_json, print_summary, say, warn
-from git_agent_runner.search import Search
+from git_agent_runner.store import pointer
 from git_agent_runner.store.index import PREFIX_LENGTH
 from git_agent_runner.store.layout import HANDLE_LENGTH, HEX
 
@@ -106,8 +105,7 @@ def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption:
 
 
 def _pointer(ctx: Context, branch: str | None) -> str | None:
-    search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
-    return search.pointers.get(branch or "")
+    return pointer.read(ctx.repo, ctx.config).get(branch or "")
 
 
 def _moved(before: str | None, record: Record) -> tuple[str, ...]:

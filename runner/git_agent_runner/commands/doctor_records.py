@@ -57,10 +57,9 @@ def rebuild(ctx: Context, run_id: str) -> None:
     record = attempts.rebuild(ctx.layout, run_id)
     ctx.runs.repair(record)
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
-    search.branch = record.branch
-    free = record.branch in search.branches.heads and record.branch not in search.pointers
-    if record.branch and free and search.counts(record.handle, record.run_id, record.updated_at):
-        pointer.write(ctx.repo, record.branch, record.handle)
+    branch = search.branch = search.identities.owner(record)
+    if branch and branch not in search.identities.pointers and search.counts(record):
+        pointer.write(ctx.repo, branch, record.handle)
 
 
 def _make_directory(ctx: Context, record: Record) -> None:

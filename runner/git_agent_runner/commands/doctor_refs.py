@@ -26,11 +26,12 @@ def pointers(known: Known) -> Iterator[Finding]:
     ctx = known.ctx
     here = {*known.records, *known.runs, *ctx.runs.handles()}
     noted = _noted(known)
-    for branch, handle in pointer.read(ctx.repo, ctx.config).items():
+    pointers = pointer.every(ctx.repo, ctx.config).items()
+    for branch, handle in ((branch, handle) for branch, handles in pointers for handle in handles):
         if handle in here:
             continue
         key = f"branch.{branch}.agentHandle"
-        unset = f"git config --unset {quote(key)}"
+        unset = f"git config --unset {quote(key)} {handle}"
         yield Finding(
             "pointer_dangling",
             f"branch '{branch}' points at run {handle}, which has no record",

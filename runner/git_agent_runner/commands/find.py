@@ -100,7 +100,7 @@ def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | Non
 
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     search.branch = branch
-    mine = detached.own(search, ctx.repo.head) if branch is None else _of_branch(search, branch)
+    mine = detached.own(search, ctx.repo.head) if branch is None else _of_branch(search)
     rows = sorted(mine, key=by_start)
     for line in search.says:
         say(line)
@@ -109,9 +109,8 @@ def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | Non
     return ctx.runs.read(found)._replace(branch=branch) if found else None
 
 
-def _of_branch(search: Search, branch: str) -> list[Row]:
-    rows = [row for row in search.rows if row.branch == branch]
-    return [row for row in rows if search.counts(row.handle, row.run_id, row.updated_at)]
+def _of_branch(search: Search) -> list[Row]:
+    return [row for row in search.rows if row.branch in search.names and search.counts(row)]
 
 
 def _fits(session: str | None, agent_name: str, engine: str | None) -> bool:

@@ -9,6 +9,7 @@ import click
 
 from git_agent_runner import context, refs
 from git_agent_runner.context import Context
+from git_agent_runner.identity import Identities
 from git_agent_runner.model import State
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.store import attempts, cache
@@ -27,14 +28,16 @@ def command(everything: bool, as_json: bool) -> int:
     ctx = context.look()
     now = time.time()
     found = cache.listing(ctx.layout, now, None if everything else NEWEST)
+    by_handle = {row.handle: row for row in found.rows}
+    rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
     gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in found.rows))) if found.rows else set()
     if as_json:
-        runs = [_object(ctx, row, row.start_commit in gone) for row in found.rows]
+        runs = [_object(ctx, row, row.start_commit in gone) for row in rows]
         print_json({"schema": SCHEMA, "runs": runs, "problems": [problem.message for problem in found.problems]})
         return 0
-    if found.rows:
+    if rows:
         header = ("HANDLE", "ENGINE", "BRANCH", "STATUS", "WHEN", "COMMIT", "SESSION")
-        print(table(header, [_cells(ctx, row, now, gone) for row in found.rows]))
+        print(table(header, [_cells(ctx, row, now, gone) for row in rows]))
     else:
         print('no runs yet: git agent start "<prompt>"')
     for problem in found.problems:

@@ -15,9 +15,10 @@ from git_agent_runner.commands import pool
 from git_agent_runner.commands.dry_run import planned
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
+from git_agent_runner.identity import Identities
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import pasteable, print_json, say, shown, table, warn
-from git_agent_runner.store import attempts, cache, pointer
+from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
 from git_agent_runner.worker import Task, foreseen, start
 
@@ -77,14 +78,14 @@ def _job(ctx: Context, one: Chosen) -> pool.Job:
 
 def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | Skipped]:
     """Of each branch the run that it points to, or the newest; one without a session gives way to an older one."""
-    pointed = pointer.read(ctx.repo, settings.read(ctx.repo))
+    by_handle = {row.handle: row for row in rows}
+    identities = Identities(ctx.repo, settings.read(ctx.repo), time.time(), by_handle.get)
+    rows = identities.current(rows, everywhere=True)
     having = {row.branch for row in rows if row.branch and row.session_value}
     taken: dict[str, str] = {}  # the branch, or the directory of a run without one -> who goes on there
     passed: set[str] = set()
     sessions: dict[tuple[str, str], str] = {}
-    for row in sorted(
-        rows, key=lambda row: (row.branch is None or pointed.get(row.branch) != row.handle, cache.by_start(row))
-    ):
+    for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), cache.by_start(row))):
         place = f"branch '{row.branch}'" if row.branch else f"'{row.cwd}'"
         live = attempts.state(ctx.layout, row.handle, row.run_id) in ("running", "waiting")
         if live and not wanted.kill:

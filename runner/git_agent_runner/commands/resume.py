@@ -22,7 +22,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.argument("words", metavar="[HANDLE] [MESSAGE]", nargs=-1)
 @click.option("--handle", metavar="HANDLE", help="The run's handle, or a unique prefix of 4 or more.")
 @click.option("--branch", metavar="NAME", help="The run of this branch, renamed or deleted ones too.")
-@click.option("--commit", metavar="REV", help="The run noted on this commit.")
+@click.option("--commit", metavar="REV", help="The run noted nearest at or behind this commit.")
 @click.option("--message", "message_text", metavar="TEXT", help="The message, where it begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")

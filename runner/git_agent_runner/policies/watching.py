@@ -80,7 +80,8 @@ class Watch:
         """One look at all runs. Is anything left that may still change?"""
         self._reap()
         left = False
-        pointed = pointer.read(self._ctx.repo, settings.read(self._ctx.repo))
+        pointers = pointer.every(self._ctx.repo, settings.read(self._ctx.repo)).values()
+        pointed = {handle for handles in pointers for handle in handles}
         for row in self._rows():
             if row.handle not in self._busy:
                 left = self._guarded(row, pointed, act=act) or left
@@ -97,7 +98,7 @@ class Watch:
             row for row in listing.rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at
         ]
 
-    def _guarded(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
+    def _guarded(self, row: Row, pointed: set[str], *, act: bool) -> bool:
         """As `_attend`; what is wrong with one run, removed or damaged meanwhile, does not end the watch of others."""
         try:
             return self._attend(row, pointed, act=act)
@@ -110,13 +111,13 @@ class Watch:
                 notify(self._ctx, row.handle, error.message, ())
             return self._may_change(row, at_work=False)
 
-    def _attend(self, row: Row, pointed: dict[str, str], *, act: bool) -> bool:
+    def _attend(self, row: Row, pointed: set[str], *, act: bool) -> bool:
         """Look at one run and do what is due. May it still change?"""
         now = time.time()
         kept = taken.read(self._ctx.layout, row.run_id)
         seen = trouble.look(self._ctx, row, now, kept and kept.stopped)
         at_work = seen.state in ("running", "waiting")
-        if not (at_work or seen.state == "dead" or kept or pointed.get(row.branch or "") == row.handle):
+        if not (at_work or seen.state == "dead" or kept or row.handle in pointed):
             return self._may_change(row, at_work)  # it ended before anybody watched, and its branch has another
         if kept and kept.end and kept.attempt == seen.attempt:
             return False

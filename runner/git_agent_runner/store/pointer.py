@@ -11,20 +11,23 @@ SUFFIX = ".agenthandle"
 
 
 def read(repo: Repository, config: Config) -> dict[str, str]:
-    """Branch name -> handle, of all branches.
+    """Branch name -> handle, of all branches; where there are several, the one that git reads."""
+    return {name: handles[-1] for name, handles in every(repo, config).items()}
+
+
+def every(repo: Repository, config: Config) -> dict[str, tuple[str, ...]]:
+    """Branch name -> handles, of all branches: `git branch -M` and `-C` onto a living one leave two.
 
     Only the repository's own file counts: git moves and removes no other, and a file that it includes may be tracked.
     """
     own = f"{repo.common_dir}/config"
-    return {
-        entry.key[len(PREFIX) : -len(SUFFIX)]: entry.value
-        for entry in config.entries
-        if entry.key.startswith(PREFIX)
-        and entry.key.endswith(SUFFIX)
-        and entry.file == own
-        and is_handle(entry.value or "")
-        and entry.value is not None
-    }
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in config.entries:
+        if entry.file == own and entry.key.startswith(PREFIX) and entry.key.endswith(SUFFIX) and entry.value:
+            name = entry.key[len(PREFIX) : -len(SUFFIX)]
+            if is_handle(entry.value):
+                found[name] = (*found.get(name, ()), entry.value)
+    return found
 
 
 def write(repo: Repository, branch: str, handle: str) -> bool:

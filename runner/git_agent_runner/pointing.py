@@ -1,0 +1,64 @@
+"""Moving a branch's pointer to a run of its own, and to no other branch's that has come by the name meanwhile."""
+
+from __future__ import annotations
+
+import time
+
+from git_agent_runner import settings
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.identity import Claim, Identities
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.search import Search
+from git_agent_runner.store import attempts, pointer
+
+
+def point(ctx: Context, record: Record) -> None:
+    """An engine process exists: its run is the branch's."""
+    if branch := _owner(ctx, record, Claim.NAMESAKE):
+        pointer.write(ctx.repo, branch, record.handle)
+
+
+def owner(ctx: Context, record: Record) -> str | None:
+    """The name that the run's branch has after all that happened while the engine ran. None where it was deleted: one
+    made anew with its name must not inherit the run.
+    """
+    return _owner(ctx, record, Claim.HEIR)
+
+
+def point_again(ctx: Context, record: Record, attempt: Attempt) -> None:
+    """The attempt has ended.
+
+    Raises UserError `pointer_elsewhere` where the branch has gone on to a run that began later.
+    """
+    assert record.branch is not None
+    identities = _identities(ctx)
+    for handle in identities.pointers.get(record.branch, ()):
+        if handle != record.handle and _began_later(ctx, identities, handle, record.branch, attempt):
+            what = f"branch '{record.branch}' stays with run {handle}, which began later"
+            raise UserError(what, code="pointer_elsewhere")
+    pointer.write(ctx.repo, record.branch, record.handle)
+
+
+def _owner(ctx: Context, record: Record, least: Claim) -> str | None:
+    if record.branch is None:
+        return None
+    if ctx.repo.head is None and record.branch == ctx.repo.branch:
+        return record.branch  # unborn, or just born
+    identities = _identities(ctx)
+    name = identities.owner(record)
+    return name if name and identities.claim(name, record) >= least else None
+
+
+def _began_later(ctx: Context, identities: Identities, handle: str, branch: str, attempt: Attempt) -> bool:
+    other = Search(ctx.repo, ctx.config, ctx.runs, time.time()).record(handle)
+    if other is None or identities.owner(other) != branch:
+        return False
+    last = attempts.latest(ctx.layout, other.run_id)
+    return last is not None and last.started_at > attempt.started_at
+
+
+def _identities(ctx: Context) -> Identities:
+    """As things are at this moment: the configuration is read anew."""
+    search = Search(ctx.repo, settings.read(ctx.repo), ctx.runs, time.time())
+    return search.identities
