@@ -19,7 +19,8 @@ def python(module: str, *words: str) -> tuple[str, ...]:
     """The argv that runs a module of ours with these arguments."""
     import site  # Python has loaded it
 
+    own = (sys.executable, "-I", "-X", "utf8")
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if not os.environ.get("PYTHONPATH") and root != site.USER_SITE:
-        return (sys.executable, "-I", "-m", module, *words)
-    return (sys.executable, "-I", "-c", _BEGIN, root, module, *words)
+        return (*own, "-m", module, *words)
+    return (*own, "-c", _BEGIN, root, module, *words)

@@ -231,4 +231,7 @@ def _open_streams() -> None:
 
 
 if __name__ == "__main__":
+    from git_agent_runner.entry import in_utf8
+
+    in_utf8()
     raise SystemExit(main())

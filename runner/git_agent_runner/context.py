@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import settings as reading
@@ -18,6 +19,9 @@ from git_agent_runner.store.layout import Layout
 if TYPE_CHECKING:
     from git_agent_runner.engines.spec import Engine
     from git_agent_runner.probe import Probe
+
+
+_LATEST = 253402300800.0 - 2 * 86400  # seconds since the epoch; four digits of a year, and room for a day
 
 
 class Context(NamedTuple):
@@ -37,6 +41,7 @@ def load(environ: Mapping[str, str] = os.environ, refused: Callable[[UserError],
 
     `refused` is told of such settings instead, and they count as not set.
     """
+    _refuse_odd_clock()
     cwd = _here()
     repo = discover(cwd, environ)
     settings, config = reading.load(repo, environ, refused)
@@ -60,6 +65,16 @@ def _warned(error: UserError) -> None:
     warn(f"{error.message}; it counts as not set", error.hints)
 
 
+def _refuse_odd_clock() -> None:
+    """Raises UserError `clock_wrong`: a time that no record can hold."""
+    now = time.time()
+    if not 0 <= now < _LATEST:
+        year = time.gmtime(now).tm_year
+        raise UserError(
+            f"this machine's clock is in the year {year}", code="clock_wrong", hints=("set it, for example: date -s",)
+        )
+
+
 def _here() -> str:
     try:
         return os.path.realpath(os.getcwd())
@@ -78,8 +93,12 @@ def find_program(ctx: Context, engine: Engine) -> Probe:
 
 
 def later(before: str) -> str:
-    """Now, or `before` where the clock was set back since: what a run was last seen at never moves into the past."""
-    return max(before, timestamp())
+    """Now, or `before` where the clock was set back since: what a run was last seen at never moves into the past.
+
+    A clock that was wrong by more than a day had never been believed.
+    """
+    tomorrow = timestamp(datetime.now(UTC) + timedelta(days=1))
+    return max(before, timestamp()) if before < tomorrow else timestamp()
 
 
 def timestamp(moment: datetime | None = None) -> str:

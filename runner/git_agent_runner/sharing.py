@@ -5,15 +5,17 @@ A remote's notes go to a ref of their own first: a forced refspec on ours would 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 from urllib.parse import quote as escaped
 
 from git_agent_runner import git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import quote
-from git_agent_runner.store import joining, notes
+from git_agent_runner.present import quote, say
+from git_agent_runner.store import joining, locks, notes
 
+PATIENCE = 300.0  # seconds, for another that talks to a remote
 TRIES = 6  # pushes; each that another clone was faster than is joined and tried again
 
 
@@ -38,15 +40,32 @@ def choose(ctx: Context, name: str | None) -> str:
 
 def fetch(ctx: Context, remote: str) -> Shared:
     """Raises GitError where the remote cannot be reached, NoteFailed."""
-    theirs = look(ctx, remote)
-    return Shared(joining.join(ctx.repo, theirs, remote).got if theirs else 0, 0)
+    with _alone(ctx):
+        theirs = _look(ctx, remote)
+        return Shared(joining.join(ctx.repo, theirs, remote).got if theirs else 0, 0)
 
 
 def push(ctx: Context, remote: str) -> Shared:
     """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
+    with _alone(ctx):
+        return _push(ctx, remote)
+
+
+def look(ctx: Context, remote: str) -> str:
+    """Fetch the remote's notes beside ours; what it names, empty where it has none. Raises UserError `notes_odd`."""
+    with _alone(ctx):
+        return _look(ctx, remote)
+
+
+def _alone(ctx: Context) -> AbstractContextManager[None]:
+    """Git lets one of two at once fail that fetch into the same ref. Raises UserError `locked`."""
+    return locks.locked(ctx.layout.lock("sharing"), wait=PATIENCE, on_wait=lambda: say("waiting: notes are shared"))
+
+
+def _push(ctx: Context, remote: str) -> Shared:
     fetched = 0
     for _ in range(TRIES):
-        theirs = look(ctx, remote)
+        theirs = _look(ctx, remote)
         if theirs:
             fetched += joining.join(ctx.repo, theirs, remote).got
         ours = notes.tip(ctx.repo, notes.REF)
@@ -64,8 +83,7 @@ def push(ctx: Context, remote: str) -> Shared:
     raise git.GitError(words, done)
 
 
-def look(ctx: Context, remote: str) -> str:
-    """Fetch the remote's notes beside ours; what it names, empty where it has none. Raises UserError `notes_odd`."""
+def _look(ctx: Context, remote: str) -> str:
     if not _there(ctx, remote):
         notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -235,3 +236,60 @@ def test_a_remote_whose_notes_are_no_commit(two: tuple[Cli, Cli], kind: str) -> 
     assert not other.repo.git("for-each-ref", "refs/notes")
     begun = other.begin("codex")
     assert other.noted() == [begun.handle]
+
+
+def test_several_pushes_at_once(two: tuple[Cli, Cli]) -> None:
+    """Faults C8: git fails where two fetch into one ref."""
+    one, _ = two
+    leave(one.repo, A, "note")
+    at_once = [one.start("notes", "push", "--json") for _ in range(6)]
+    ends = [(process.communicate(), process.returncode) for process in at_once]
+    assert [status for _, status in ends] == [0] * 6, ends
+    assert sum(json.loads(out)["pushed"] for (out, _), _ in ends) == 1
+
+
+@pytest.mark.parametrize("word", ["status", "fetch", "push"])
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_note_whose_object_is_missing(two: tuple[Cli, Cli], word: str, side: str) -> None:
+    """Faults C9: it is passed over, or git's own reason is given; the other notes are joined."""
+    one, other = two
+    leave(other.repo, B, "note")
+    other.ok("notes", "push")
+    one.repo.commit("c3", h="h\n")
+    leave(one.repo, A, "note")
+    if side == "theirs":
+        one.ok("notes", "push")
+        lose(other.repo, other.repo.git("rev-parse", f"{notes.REF}:{other.repo.head()}"))
+        assert other.run("notes", word).status in (0, 128)
+        assert other.noted() == ([] if word == "status" else [A])
+        return
+    lose(one.repo, one.repo.git("rev-parse", f"{notes.REF}:{one.repo.head()}"))
+    done = one.run("notes", word)
+    assert done.status == (128 if word == "push" else 0), done
+    if word == "fetch":
+        assert one.noted() == [B]
+
+
+def lose(repo: GitRepo, blob: str) -> None:
+    """Delete a loose object."""
+    path = repo.path / ".git/objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.unlink()
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59Z", "2999-01-01T00:00:00.000Z"])
+def test_a_time_to_come_wins_no_join(two: tuple[Cli, Cli], when: str) -> None:
+    """Faults C11: a forged line cannot push out the real one for ever, and doctor names it."""
+    one, other = two
+    noted(other.repo, line(A, updatedAt=when, host="forged") + "\n")
+    other.ok("notes", "push")
+    noted(one.repo, line(A, updatedAt=EARLY, host="real") + "\n")
+    for word in ("push", "fetch"):
+        one.ok("notes", word)
+    other.ok("notes", "fetch")
+    for cli in two:
+        assert '"host": "real"' in raw(cli.repo)
+        assert "forged" not in raw(cli.repo)
+    noted(one.repo, line(A, updatedAt=when) + "\n")
+    (problem,) = (row["problem"] for row in one.run("doctor", "--json").json["problems"] if "future" in row["problem"])
+    assert f"run {A} is dated {when}" in problem

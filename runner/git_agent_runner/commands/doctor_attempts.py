@@ -116,16 +116,26 @@ def _remake(known: Known, run_id: str, number: int) -> None:
     The newest attempt is left open, for `interrupted` to settle from what the engine printed.
     """
     ctx = known.ctx
-    record = known.records.get(handle_of(run_id)) or _guessed(known, run_id)
     folder = ctx.layout.attempt(run_id, number)
-    began = timestamp(datetime.fromtimestamp(os.stat(folder).st_mtime, UTC))
-    last = number == attempts.numbers(ctx.layout, run_id)[-1]
-    made = attempt_of(record._replace(attempts=number), began)._replace(
-        kind="start" if number == 1 else "resume", ended_at=None if last else began, status=None
-    )
+    record = known.records.get(handle_of(run_id)) or _guessed(known, run_id)
     with hold(ctx, record):
+        if not os.path.isdir(folder):  # forgotten since we looked
+            return
+        began = _moment_of(folder)
+        last = number == attempts.numbers(ctx.layout, run_id)[-1]
+        made = attempt_of(record._replace(attempts=number), began)._replace(
+            kind="start" if number == 1 else "resume", ended_at=None if last else began, status=None
+        )
         _set_aside(f"{folder}/{attempts.FILE}")
         attempts.save(ctx.layout, made)
+
+
+def _moment_of(path: str) -> str:
+    """When it last changed, as records keep it; now for a time that no record can hold."""
+    try:
+        return timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
+    except (ValueError, OverflowError):
+        return timestamp()
 
 
 def _guessed(known: Known, run_id: str) -> Record:

@@ -54,6 +54,14 @@ def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known
     return Known(ctx, runs, {record.handle: record for record in records}, tuple(corrupt), _noted(ctx), now, refused)
 
 
+def still(ctx: Context, handle: str) -> Record | None:
+    """The record as it is now, None where the run has been forgotten since we looked. To be asked under its lock."""
+    try:
+        return ctx.runs.read(handle)
+    except UserError:
+        return None
+
+
 def run_ids(ctx: Context) -> list[str]:
     """A name that is no date is nobody's run, and no note could tell of it."""
     try:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
+from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, still
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
+from git_agent_runner.preflight import hold
 from git_agent_runner.present import quote
 from git_agent_runner.search import Search
 from git_agent_runner.store import attempts, pointer
@@ -54,7 +55,12 @@ def without_directory(known: Known) -> Iterator[Finding]:
 
 def rebuild(ctx: Context, run_id: str) -> None:
     """Record and pointer, from the run directory; the note is the next finding. Raises UserError `not_rebuildable`."""
-    record = attempts.rebuild(ctx.layout, run_id)
+    with hold(ctx, attempts.rebuild(ctx.layout, run_id)):
+        if attempts.numbers(ctx.layout, run_id):  # else it was forgotten since we looked
+            _rebuild(ctx, attempts.rebuild(ctx.layout, run_id))
+
+
+def _rebuild(ctx: Context, record: Record) -> None:
     ctx.runs.repair(record)
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     branch = search.branch = search.identities.owner(record)
@@ -63,4 +69,7 @@ def rebuild(ctx: Context, run_id: str) -> None:
 
 
 def _make_directory(ctx: Context, record: Record) -> None:
-    attempts.begin(ctx.layout, attempt_of(record, record.updated_at))
+    with hold(ctx, record):
+        now = still(ctx, record.handle)
+        if now and not attempts.numbers(ctx.layout, now.run_id):
+            attempts.begin(ctx.layout, attempt_of(now, now.updated_at))

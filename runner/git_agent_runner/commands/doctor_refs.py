@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from git_agent_runner import refs
-from git_agent_runner.commands.doctor_finding import REPAIR, Finding, Known
+from git_agent_runner.commands.doctor_finding import REPAIR, Finding, Known, still
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
+from git_agent_runner.preflight import hold
 from git_agent_runner.present import quote
 from git_agent_runner.store import attempts, gitconfig, notes, noting, pointer
 
@@ -70,7 +71,9 @@ def _ends(known: Known) -> dict[str, str]:
 
 
 def _note(ctx: Context, commit: str, record: Record) -> None:
-    noting.write(ctx.repo, commit, record)
+    with hold(ctx, record):
+        if now := still(ctx, record.handle):
+            noting.write(ctx.repo, commit, now)
 
 
 def carried(known: Known) -> Iterator[Finding]:
@@ -96,6 +99,11 @@ def carried(known: Known) -> Iterator[Finding]:
 
 
 def malformed(known: Known) -> Iterator[Finding]:
-    """Lines in notes that are no run."""
+    """Lines in notes that are no run, or are dated in the future."""
+    for runs in known.noted.by_commit.values():
+        for note in filter(notes.is_to_come, runs):
+            problem = f"note on {note.commit[:12]}: run {note.handle} is dated {note.updated_at}, in the future"
+            mend = "it gives way to any other line of the run; the next resume dates it right"
+            yield Finding("note_malformed", problem, mend)
     for problem in known.noted.problems:
         yield Finding("note_malformed", problem, "git notes --ref=agent edit <commit>")

@@ -20,7 +20,7 @@ _HEX = "0123456789abcdef"
 
 
 class Entry(NamedTuple):
-    """One blob in a tree of notes. `size` is in bytes."""
+    """One blob in a tree of notes. `size` is in bytes, `notes.MISSING` where the object is not there."""
 
     path: str
     oid: str
@@ -46,7 +46,7 @@ def compare(repo: Repository, ours: str, theirs: str) -> Joined:
     mine, other = _tree(repo, ours), _tree(repo, theirs)
     differing = [commit for commit in {**mine, **other} if _oids(mine, commit) != _oids(other, commit)]
     sizes = {entry.oid: entry.size for side in (mine, other) for commit in differing for entry in side.get(commit, [])}
-    known = notes.blob_texts(repo, {oid: size for oid, size in sizes.items() if size <= notes.NOTE_LIMIT})
+    known = notes.blob_texts(repo, {oid: size for oid, size in sizes.items() if 0 <= size <= notes.NOTE_LIMIT})
     joined = Joined({}, {}, 0, 0)
     for commit in differing:
         joined = _joined(joined, commit, mine.get(commit, []), other.get(commit, []), known)
@@ -129,7 +129,7 @@ def _written(repo: Repository, ours: str, joined: Joined) -> str:
 
         index("read-tree", ours)
         index("update-index", "-z", "--index-info", stdin="".join(orders))
-        return index("write-tree")
+        return index("write-tree", "--missing-ok")  # an object that is lost here may be whole elsewhere
 
 
 def _path(commit: str, depth: int) -> str:
@@ -159,7 +159,7 @@ def _tree(repo: Repository, tip: str) -> Tree:
         _, kind, oid, size = facts.split()
         commit = path.replace("/", "")
         if kind == "blob" and len(commit) == len(oid) and not commit.strip(_HEX):
-            found.setdefault(commit, []).append(Entry(path, oid, int(size)))
+            found.setdefault(commit, []).append(Entry(path, oid, int(size) if size.isdigit() else notes.MISSING))
     return found
 
 

@@ -9,13 +9,19 @@ from git_agent_runner import git
 from git_agent_runner.model import Note, Repository
 from git_agent_runner.settings import Config
 from git_agent_runner.store import gitconfig
-from git_agent_runner.store.noteline import age, parse, render
+from git_agent_runner.store.noteline import age, is_to_come, parse, render
 
-__all__ = ["age", "parse", "render"]  # re-exported: who reads and writes notes need not know of their lines
+__all__ = [
+    "age",
+    "is_to_come",
+    "parse",
+    "render",
+]  # re-exported: who reads and writes notes need not know of their lines
 
 REF = "refs/notes/agent"
 NOTE_LIMIT = 1 << 20
 BATCH_LIMIT = 16 << 20  # what one `cat-file` may print
+MISSING = -1  # as a size
 NEAR = 32  # commits; the nearest note is nearly always on one of these, and only their folders are listed then
 FIRST_BATCH = 256  # notes; else it is nearly always among these
 
@@ -55,7 +61,7 @@ def _parts(commits: Sequence[str], first: int) -> list[Sequence[str]]:
 
 
 class _Blob(NamedTuple):
-    """`size` is -1 where the object is missing: a damaged repository."""
+    """`size` is MISSING where the object is not there: a damaged repository."""
 
     oid: str
     size: int
@@ -73,7 +79,7 @@ def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str
             continue
         _, kind, oid, size = facts.split()
         if kind == "blob" and len(commit) == len(oid) and not commit.strip("0123456789abcdef"):
-            found.setdefault(commit, []).append(_Blob(oid, int(size) if size.isdigit() else -1))
+            found.setdefault(commit, []).append(_Blob(oid, int(size) if size.isdigit() else MISSING))
     return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
