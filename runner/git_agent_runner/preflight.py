@@ -20,6 +20,7 @@ from git_agent_runner.model import Record
 from git_agent_runner.present import pasteable
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
+from git_agent_runner.store.holding import left_working
 from git_agent_runner.store.locks import Lock, is_locked, try_lock
 
 # One argument or variable of a program is at most this long on Linux (MAX_ARG_STRLEN), its final NUL included.
@@ -52,15 +53,13 @@ def hold(ctx: Context, record: Record) -> Lock:
 
 def _live(ctx: Context, record: Record) -> UserError:
     attempt = attempts.latest(ctx.layout, record.run_id)
-    pid = attempt.pid if attempt and attempt.ended_at is None else None
-    if pid is None:
-        return UserError(f"run {record.handle} is still running", code="run_live", hints=_either(record))
-    orphan = "" if is_locked(ctx.layout.run_lock(record.handle)) else ", though its git-agent was killed"
-    return UserError(
-        f"run {record.handle} is still running: {record.agent_name} is process {pid}{orphan}",
-        code="run_live",
-        hints=_either(record),
-    )
+    if attempt is None or attempt.pid is None:
+        how = ""
+    elif is_locked(ctx.layout.run_lock(record.handle)):
+        how = f": {record.agent_name} is process {attempt.pid}" if attempt.ended_at is None else ""
+    else:
+        how = f": {left_working(attempt)}"
+    return UserError(f"run {record.handle} is still running{how}", code="run_live", hints=_either(record))
 
 
 def _either(record: Record) -> tuple[str, ...]:

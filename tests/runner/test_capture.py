@@ -74,20 +74,9 @@ def test_closing_closes_what_it_was_given() -> None:
     reader, writer = os.pipe()
     with closing(Pump()) as pump:
         pump.read(reader, lambda _: None, "stdout", None)
-        pump.write(writer, b"never sent")
-    for fd in (reader, writer):
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(fd)
-
-
-def test_a_message_ends_with_the_end_of_input() -> None:
-    reader, writer = os.pipe()
-    with closing(Pump()) as pump:
-        pump.write(writer, b"go on")
-        pump.step(5)
-        assert os.read(reader, 100) == b"go on"
-        assert os.read(reader, 100) == b""
-    os.close(reader)
+    os.close(writer)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(reader)
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

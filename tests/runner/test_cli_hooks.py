@@ -64,7 +64,7 @@ def test_a_pipe_that_nobody_closes(cli: Cli, words: list[str], engine: str) -> N
         os.close(reader)
         os.close(writer)
     kind = cli.calls()[-1]["stdin_kind"]
-    assert (done.returncode, kind) == (0, {"codex": "pipe", "iflow": "null"}[engine])
+    assert (done.returncode, kind) == (0, {"codex": "file", "iflow": "null"}[engine])
 
 
 @pytest.mark.parametrize("hook", ["pre-commit", "post-commit"])

@@ -116,7 +116,7 @@ def test_a_message_runs_headless_and_is_shown_as_words(person: Person) -> None:
     shown = person.seen.split("handle    ")[0].replace("\r\n", "\n")
     assert "ok\n" in shown
     assert '"type"' not in shown
-    assert person.cli.calls()[0]["stdin_kind"] == "pipe"
+    assert person.cli.calls()[0]["stdin_kind"] == "file"
 
 
 def test_raw_shows_the_engines_own_bytes(person: Person) -> None:

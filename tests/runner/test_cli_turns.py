@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -33,6 +35,22 @@ class Working:
     def go_on(self) -> None:
         self.gate.touch()
         self.process.communicate(timeout=PATIENCE)
+
+
+class Left:
+    """A resume whose launcher was killed and whose engine, the launcher's child, works on; nobody watches it."""
+
+    def __init__(self, cli: Cli) -> None:
+        self.cli, self.handle = cli, cli.begin("codex").handle
+        work = Working(cli, "resume", "one", work="trap '' INT TERM")
+        self.engine = work.tool
+        os.kill(os.getsid(work.tool), signal.SIGKILL)
+        work.process.communicate(timeout=PATIENCE)
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.engine, signal.SIGKILL)
+        until_gone(self.engine)
 
 
 def until_gone(pid: int) -> None:
@@ -265,3 +283,61 @@ def test_an_attempt_of_an_earlier_boot_is_over(cli: Cli) -> None:
     alive.wait()
     assert cli.record().attempts == record.attempts + 1
     assert cli.record().session == Session(record.session.field, record.session.value)
+
+
+@pytest.fixture
+def left(cli: Cli) -> Iterator[Left]:
+    """A run whose launcher was killed, while git-agent lived, and whose engine works on (faults A14)."""
+    work = Left(cli)
+    yield work
+    work.end()
+
+
+def test_an_engine_that_outlives_its_launcher_is_at_work(left: Left, tmp_path: Path) -> None:
+    """Faults A14: it was settled as interrupted, so the next resume became a second writer of its session."""
+    cli, handle = left.cli, left.handle
+    assert (cli.attempt(2).status, cli.attempt(2).survivors[0].split()[0]) == ("interrupted", str(left.engine))
+    fatal = f"fatal: run {handle} is still running: codex's launcher ended, but it works on as process {left.engine} "
+    for words in (["resume", "two"], ["resume", "--strict", "two"], ["start", "--resume", "two"]):
+        done = cli.run(*words)
+        line = done.lines[0].replace("fatal: Session resumption failed: ", "fatal: ")
+        assert (done.status, line.startswith(fatal)) == (128, True)
+    shown = cli.ok("status", "--json").json
+    assert (shown["state"], shown["resumable"], shown["reason"]["code"]) == ("running", False, "run_live")
+    problems = cli.run("doctor", "--json").json["problems"]
+    assert [problem["code"] for problem in problems if handle in problem["problem"]] == ["engine_unwatched"]
+    assert [row["status"] for row in cli.ok("list", "--json").json["runs"]] == ["running"]
+    there = Cli(cli.repo.worktree(tmp_path / "linked", "feature"), cli.home)
+    other = there.begin("codex", FAKE_ID="new")
+    refused = there.run("resume", other.handle, "--session", str(cli.record(handle).session.value), "--json", "two")
+    assert refused.json["error"]["code"] == "session_held"
+    left.end()
+    cli.ok("resume", "two")
+    assert cli.attempt(3, handle).status == "completed"
+
+
+def test_waiting_for_an_engine_that_outlives_its_launcher(left: Left) -> None:
+    """Faults A14."""
+    waiting = left.cli.start("resume", "--wait", "two")
+    until_waiting(left.cli, left.handle)
+    assert left.cli.record().attempts == 2
+    left.end()
+    waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, left.cli.attempt(3).status) == (0, "completed")
+
+
+def test_kill_ends_an_engine_that_outlives_its_launcher(left: Left) -> None:
+    """Faults A14: --kill said nothing and ended nothing."""
+    left.cli.ok("resume", "--kill", "two")
+    until_gone(left.engine)
+    assert [left.cli.attempt(number).status for number in (2, 3)] == ["interrupted", "completed"]
+
+
+def test_a_server_that_a_completed_turn_leaves_running_holds_nothing(cli: Cli) -> None:
+    ready = cli.home / "server"
+    cli.begin("codex", FAKE_END=f"setsid sleep 600 >/dev/null 2>&1 & echo $! > '{ready}'")
+    server = cli.attempt().survivors[0].split()[0]
+    try:
+        cli.ok("resume", "two")
+    finally:
+        os.kill(int(server), signal.SIGKILL)

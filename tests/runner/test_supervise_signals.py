@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -21,9 +22,9 @@ ROOT = Path(__file__).parents[2]
 IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", "tests"))
 
 
-def drive(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+def drive(folder: Path, *words: str, how: str = "headless") -> subprocess.Popen[bytes]:
     """A supervisor whose engine has printed its first line."""
-    argv = [sys.executable, str(DRIVE), "headless", str(folder), *words]
+    argv = [sys.executable, str(DRIVE), how, str(folder), *words]
     process = subprocess.Popen(argv, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
     wait_for(lambda: b"\n" in read(folder))
     return process
@@ -152,3 +153,25 @@ def test_an_ignored_sigchld_does_not_lose_the_exit_status(tmp_path: Path) -> Non
     argv = [sys.executable, "-c", code, "headless", str(tmp_path), "half_closed", "0"]
     subprocess.run(argv, check=True, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
     assert json.loads((tmp_path / "outcome").read_text())["exit_status"] == 7
+
+
+def test_the_message_is_whole_though_we_are_killed_before_it_is_read(tmp_path: Path) -> None:
+    """Faults A19: a pipe that we fed held the first MiB, and the engine worked on that."""
+    message = os.urandom(3_000_000)
+    (tmp_path / "message").write_bytes(message)
+    process = drive(tmp_path, "late", str(tmp_path), how="fed")
+    process.kill()
+    process.wait()
+    (tmp_path / "gate").touch()
+    wait_for((tmp_path / "got").exists)
+    assert (tmp_path / "got").read_bytes() == message
+
+
+def test_nobody_else_can_read_the_message(tmp_path: Path) -> None:
+    """Faults A19: it is a file, of ours alone, that has no name."""
+    (tmp_path / "message").write_bytes(b"a secret")
+    process = drive(tmp_path, "hang", how="fed")
+    facts = os.stat(f"/proc/{pid(tmp_path)}/fd/0") if sys.platform == "linux" else None
+    process.send_signal(signal.SIGINT)
+    finish(process, tmp_path)
+    assert facts is None or (stat.S_IMODE(facts.st_mode), facts.st_nlink) == (0o600, 0)

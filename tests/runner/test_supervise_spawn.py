@@ -83,7 +83,7 @@ def test_an_engine_that_does_not_read_its_message_is_not_our_failure(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("stdin", "kind"), [pytest.param(None, "null", id="none"), pytest.param(b"go on", "pipe", id="message")]
+    ("stdin", "kind"), [pytest.param(None, "null", id="none"), pytest.param(b"go on", "file", id="message")]
 )
 def test_stdin_is_never_ours(tmp_path: Path, stdin: bytes | None, kind: str) -> None:
     """C10 and pitfalls 7 and 1: an inherited open pipe makes every engine wait for ever."""

@@ -1,4 +1,5 @@
-"""`drive.py HOW FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision, `headless` or in a `terminal`.
+"""`drive.py HOW FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision, `headless`, `fed` (with FOLDER/message
+on its stdin) or in a `terminal`.
 
 How it ended is written to FOLDER/outcome as JSON. Signals to a supervisor and its terminal are tested on a process of
 its own, so that pytest's are left alone.
@@ -30,6 +31,9 @@ def main(how: str, folder: str, *words: str) -> None:
     env = dict(os.environ) | {"GIT_AGENT_HANDLE": "7f3a9c21", "GIT_AGENT_RUN_DIR": folder}
     if how == "headless":
         outcome = run_headless(invocation(*words), env, files(folder))
+    elif how == "fed":
+        message = Path(folder, "message").read_bytes()
+        outcome = run_headless(invocation(*words, stdin=message), env, files(folder))
     else:
         outcome = run_terminal(invocation(*words), env, os.path.join(folder, "pty-output"))
     Path(folder, "outcome").write_text(json.dumps(outcome._asdict()))

@@ -33,7 +33,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     records.corrupt,
     records.unrecorded,
     records.without_directory,
-    attempts.interrupted,
+    attempts.unsettled,
     damage.damaged,
     refs.pointers,
     refs.carried,

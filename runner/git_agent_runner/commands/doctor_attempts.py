@@ -22,23 +22,33 @@ from git_agent_runner.pruning import TRASH, throw_away
 from git_agent_runner.settle import close_dead
 from git_agent_runner.store import attempts
 from git_agent_runner.store.document import CorruptRecord
+from git_agent_runner.store.holding import left_working
 from git_agent_runner.store.layout import handle_of, run_directory
+from git_agent_runner.store.locks import is_locked
 from git_agent_runner.store.records import SCHEMA_KIND
 from git_agent_runner.times import moment
 
 _SCRAP = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp", re.ASCII)
 
 
-def interrupted(known: Known) -> Iterator[Finding]:
-    """A git-agent was killed before it could say what its engine came to; the engine is gone, too."""
+def unsettled(known: Known) -> Iterator[Finding]:
+    """A git-agent was killed before it could say what its engine came to, or an engine works on that nobody watches."""
     ctx = known.ctx
     for record in known.records.values():
-        if record.handle in known.runs and attempts.state(ctx.layout, record.handle, record.run_id) == "dead":
+        state = attempts.state(ctx.layout, record.handle, record.run_id) if record.handle in known.runs else "finished"
+        if state == "dead":
             yield Finding(
                 "attempt_interrupted",
                 f"git-agent could not settle attempt {record.attempts} of run {record.handle}",
                 f'go on: git agent resume {record.handle} "<message>"',
                 partial(close_dead, ctx, record),
+            )
+        elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
+            attempt = attempts.latest(ctx.layout, record.run_id)
+            yield Finding(
+                "engine_unwatched",
+                f"run {record.handle} goes on unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
+                f'wait for its end: git agent resume {record.handle} --wait "<message>"; or end it first: --kill',
             )
 
 
@@ -113,7 +123,7 @@ def _clear(ctx: Context, run_id: str, folder: str) -> None:
 def _remake(known: Known, run_id: str, number: int) -> None:
     """attempt.yaml from the record, or from what else is known; a torn one is kept beside it.
 
-    The newest attempt is left open, for `interrupted` to settle from what the engine printed.
+    The newest attempt is left open, for `unsettled` to settle from what the engine printed.
     """
     ctx = known.ctx
     folder = ctx.layout.attempt(run_id, number)

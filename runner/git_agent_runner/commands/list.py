@@ -60,8 +60,8 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
 
 
 def state(ctx: Context, row: Row) -> State:
-    """What the run's locks say. A record with a status is settled, which saves a look at its attempts."""
-    if row.status and not attempts.queued(ctx.layout, row.handle):
+    """What the run's locks say. A completed run is at rest, which saves a look at its attempts."""
+    if row.status == "completed" and not attempts.queued(ctx.layout, row.handle):
         return "finished"
     return attempts.state(ctx.layout, row.handle, row.run_id)
 

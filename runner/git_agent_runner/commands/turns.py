@@ -13,7 +13,7 @@ from git_agent_runner.model import Attempt, Record
 from git_agent_runner.present import say
 from git_agent_runner.sessions import refuse_held
 from git_agent_runner.store import attempts, holding, locks
-from git_agent_runner.store.liveness import started_then
+from git_agent_runner.store.liveness import at_work, started_then
 
 HELD = frozenset({"run_live", "session_held"})
 _POLL = 0.1
@@ -105,7 +105,7 @@ def _end_engine(ctx: Context, record: Record) -> tuple[str, ...]:
     from git_agent_runner.supervise import tree
 
     attempt = attempts.latest(ctx.layout, record.run_id)
-    if attempt is None or attempt.ended_at is not None or attempt.pid is None or attempt.process_started is None:
+    if attempt is None or attempt.pid is None or attempt.process_started is None or not at_work(attempt):
         return ()
     return tree.end(tree.Root(attempt.pid, attempt.process_started, _marker(ctx, record, attempt))).survivors
 

@@ -27,7 +27,7 @@ from git_agent_runner.store.document import (
     read_text,
 )
 from git_agent_runner.store.layout import Layout, handle_of, run_directory
-from git_agent_runner.store.liveness import lives
+from git_agent_runner.store.liveness import at_work
 from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
 
 FILE = "attempt.yaml"
@@ -198,7 +198,7 @@ def rebuild(layout: Layout, run_id: str) -> Record:
 
 
 def state(layout: Layout, handle: str, run_id: str) -> State:
-    """running: a process holds the run's lock, or the engine outlived the git-agent that started it.
+    """running: a process holds the run's lock, or the engine outlived its launcher or the git-agent that started it.
 
     waiting: nothing runs, and a `resume --wait` of it is queued. dead: its last attempt was never settled.
     """
@@ -211,9 +211,9 @@ def standing(layout: Layout, handle: str, run_id: str) -> Literal["running", "de
     if locks.is_locked(layout.run_lock(handle)):
         return "running"
     attempt = latest(layout, run_id)
-    if attempt is None or attempt.ended_at is not None:
-        return "finished"
-    return "running" if lives(attempt) else "dead"
+    if attempt is None or at_work(attempt):
+        return "running" if attempt else "finished"
+    return "dead" if attempt.ended_at is None else "finished"
 
 
 def queued(layout: Layout, handle: str) -> bool:

@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
+from git_agent_runner.model import Attempt, Record
 from git_agent_runner.store import atomic, attempts
 from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.liveness import lives
+from git_agent_runner.store.liveness import at_work, remaining
 from git_agent_runner.store.locks import Lock, is_locked, try_lock, written
 
 _LIMIT = 16 * 1024  # bytes of a signature; a path may be 4096 long, and JSON writes some characters as six
@@ -141,15 +141,24 @@ def _holder(holder: Holder | None) -> str:
 
 
 def _left_behind(seat: Seat) -> str | None:
-    """The last holder, when its git-agent was killed and its engine works on. A run's own state tells of its own."""
+    """The last holder, when its engine works on without its git-agent or its launcher. A run's own state tells of its
+    own.
+    """
     last = signed(seat.path)
     if last is None or (last.handle, last.common_dir) == (seat.handle, seat.common_dir):
         return None
     with suppress(UserError):  # a file that says nonsense names nobody
         attempt = attempts.latest(Layout(last.common_dir), last.run_id)
-        if attempt and attempt.ended_at is None and lives(attempt):
-            return f"run {last.handle} ({attempt.agent_name} is process {attempt.pid}, though its git-agent was killed)"
+        if attempt and at_work(attempt):
+            return f"run {last.handle} ({left_working(attempt)})"
     return None
+
+
+def left_working(attempt: Attempt) -> str:
+    """What works on, of an attempt that nobody watches."""
+    if left := remaining(attempt):
+        return f"{attempt.agent_name}'s launcher ended, but it works on as process {', '.join(left)}"
+    return f"{attempt.agent_name} is process {attempt.pid}, though its git-agent was killed"
 
 
 def held(seat: Seat, who: str) -> UserError:

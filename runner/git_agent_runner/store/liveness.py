@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from git_agent_runner.store.layout import handle_of
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     import psutil
@@ -25,16 +26,46 @@ def boot_id() -> str | None:
         return None
 
 
+def at_work(attempt: Attempt) -> bool:
+    """Does the attempt go on: not settled, and its engine lives; or settled, and not all of it had ended by then?"""
+    return lives(attempt) if attempt.ended_at is None else bool(remaining(attempt))
+
+
+def remaining(attempt: Attempt) -> tuple[str, ...]:
+    """The survivors of a settled attempt that live on, as "pid name".
+
+    What a completed turn leaves running, such as a server that it was to start, is no more of its work.
+    """
+    if not attempt.survivors or attempt.status == "completed" or _of_another_boot(attempt):
+        return ()
+    return tuple(one for one in attempt.survivors if _lives_since(one, attempt))
+
+
+def _lives_since(survivor: str, attempt: Attempt) -> bool:
+    """Whoever has its number now, and was there already when the attempt was settled, is the same process."""
+    import psutil
+
+    try:
+        process = psutil.Process(int(survivor.split()[0]))
+        old = process.create_time() <= (moment(attempt.ended_at or "") or 0.0) + 1
+        return old and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, ValueError, IndexError, OverflowError):
+        return False
+
+
+def _of_another_boot(attempt: Attempt) -> bool:
+    """Nothing survives a boot, and pids begin anew."""
+    return attempt.boot_id is not None and attempt.boot_id != boot_id()
+
+
 def lives(attempt: Attempt) -> bool:
     """Does anything live in the session of the attempt's engine? Its launcher may be gone already.
 
     A tool's daemon, which sits in a session of its own, does not count.
     """
     pid = attempt.pid
-    if pid is None or attempt.process_started is None:
+    if pid is None or attempt.process_started is None or _of_another_boot(attempt):
         return False
-    if attempt.boot_id is not None and attempt.boot_id != boot_id():
-        return False  # nothing survives a boot, and pids begin anew
     import psutil  # costs 15 ms, and only a run that was left behind needs it
 
     try:

@@ -91,7 +91,7 @@ def _create(path: str) -> int:
 class Pump:
     """The event loop of one engine process: every byte passes through one reused buffer.
 
-    `last_output` is the monotonic time of the last byte. `close` closes what was given to `read` and `write`.
+    `last_output` is the monotonic time of the last byte. `close` closes what was given to `read`.
     """
 
     def __init__(self) -> None:
@@ -112,13 +112,6 @@ class Pump:
         self._sources.add(fd)
         self._open.add(fd)
         self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, keep, source, on_chunk))
-
-    def write(self, fd: int, data: bytes) -> None:
-        """Take over `fd` and feed it as the reader takes it, then close it: that is the reader's end of input."""
-        _widen(fd)
-        os.set_blocking(fd, False)
-        self._open.add(fd)
-        self._selector.register(fd, selectors.EVENT_WRITE, _Feed(self, fd, data))
 
     def watch(self, fd: int, act: Callable[[], None], events: int = selectors.EVENT_READ) -> None:
         """Call `act` whenever `fd` is readable (or `events`); `fd` stays the caller's."""
@@ -161,23 +154,6 @@ class Pump:
         keep(self._buffer[:count])
         if on_chunk:
             on_chunk(source, bytes(self._buffer[:count]))
-
-
-class _Feed:
-    """What is left to write into one pipe."""
-
-    def __init__(self, pump: Pump, fd: int, data: bytes) -> None:
-        self._pump, self._fd, self._left = pump, fd, memoryview(data)
-
-    def __call__(self) -> None:
-        try:
-            self._left = self._left[os.write(self._fd, self._left) :] if self._left else self._left
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            self._left = self._left[:0]  # the reader does not want the rest; how it ends says why
-        if not self._left:
-            self._pump.forget(self._fd)
 
 
 def _readv(fd: int, buffer: memoryview) -> int | None:

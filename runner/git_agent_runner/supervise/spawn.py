@@ -1,10 +1,15 @@
-"""One engine process without a terminal: its message on stdin, its bytes to the run's files, its end watched."""
+"""One engine process without a terminal: its message on stdin, its bytes to the run's files, its end watched.
+
+The message is a file that nobody else can read and that has no name. A pipe would have to be fed while the engine
+runs, and one whose writer is killed gives the engine half a message to work on.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import subprocess
+import tempfile
 from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -80,14 +85,12 @@ def run(
     """As `run_headless`, with the bytes going wherever the caller keeps them."""
     with ExitStack() as stack:
         inbox = stack.enter_context(caught(ENDING))
-        process = _spawn(invocation, env)
+        process = _spawn(invocation, env, _message(stack, invocation))
         root = tree.root_of(process.pid, env)
         stack.callback(never_leave, process.poll, root)
         pump = stack.enter_context(closing(Pump()))
         pump.read(_detach(process.stdout), keep_stdout, "stdout", on_chunk)
         pump.read(_detach(process.stderr), keep_stderr, "stderr", on_chunk)
-        if invocation.stdin is not None:
-            pump.write(_detach(process.stdin), invocation.stdin)
         if on_spawn:
             on_spawn(root.pid, root.created)
         watch = Watch(process.poll, root, pump, inbox, limits)
@@ -111,8 +114,23 @@ def explain(error: OSError | ValueError, argv: tuple[str, ...], cwd: str) -> str
     return os.strerror(error.errno or 0)
 
 
-def _spawn(invocation: Invocation, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    stdin = subprocess.DEVNULL if invocation.stdin is None else subprocess.PIPE
+def _message(stack: ExitStack, invocation: Invocation) -> int:
+    """The engine's stdin: all of the message, before there is an engine. Raises SpawnFailed."""
+    if invocation.stdin is None:
+        return subprocess.DEVNULL
+    try:
+        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+        left = memoryview(invocation.stdin)
+        while left:
+            left = left[os.write(file.fileno(), left) :]
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+    except OSError as error:
+        reason = f"its message cannot be put into a temporary file: {error.strerror}"
+        raise SpawnFailed(invocation.argv, reason) from None
+    return file.fileno()
+
+
+def _spawn(invocation: Invocation, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             invocation.argv,

@@ -94,6 +94,16 @@ def careless() -> None:
     time.sleep(0.2)
 
 
+def late(folder: str) -> None:
+    """Reads its stdin only when FOLDER/gate is there, and writes it to FOLDER/got."""
+    say("ready", os.getpid())
+    while not os.path.exists(f"{folder}/gate"):
+        time.sleep(0.02)
+    with open(f"{folder}/reading", "wb") as file:
+        file.write(sys.stdin.buffer.read())
+    os.rename(f"{folder}/reading", f"{folder}/got")
+
+
 def full_pipe() -> None:
     """On SIGINT it has much to say before it ends."""
 
