@@ -17,16 +17,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
 from git_agent_runner.supervise.spawn import SpawnFailed
-from git_agent_runner.supervise.terminal import RESET, run_terminal
+from git_agent_runner.supervise.terminal import run_terminal
 from support.drive import BEHAVE, invocation
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", "tests"))
+
+
+# A shell with job control, whose user reads that the job is stopped and types Enter to go on with it.
+JOB = 'set -m; "$@"; echo the job is stopped; read enter; fg %1 >/dev/null'
 
 
 class Person:
@@ -46,8 +51,10 @@ class Person:
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.eyes, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, shell: str = "") -> subprocess.Popen[bytes]:
+        """The supervisor; with a `shell`, as what that script calls "$@"."""
         argv = [sys.executable, str(ROOT / "tests/support/drive.py"), "terminal", str(self.folder), *words]
+        argv = ["sh", "-c", shell, "sh", *argv] if shell else argv
         self.process = subprocess.Popen(
             argv,
             stdin=self.terminal,
@@ -92,6 +99,13 @@ class Person:
         return outcome
 
 
+def until_stopped(pid: int) -> None:
+    deadline = time.monotonic() + 30
+    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def person(tmp_path: Path) -> Iterator[Person]:
     someone = Person(tmp_path)
@@ -126,13 +140,71 @@ def test_a_new_size_reaches_the_engine(person: Person) -> None:
 
 
 def test_keys_pass_byte_for_byte(person: Person) -> None:
-    """Ctrl-C, Ctrl-Z, Ctrl-D, Ctrl-S, Ctrl-Q, escape sequences, invalid UTF-8: all are the engine's."""
-    keys = b"\x03\x1a\x04\x13\x11\x1c\r\n\x1b[A\x1b[200~paste\x1b[201~\xff\x00\x7fq"
+    """Ctrl-C, Ctrl-D, Ctrl-S, Ctrl-Q, escapes, invalid UTF-8, a Ctrl-Z that was pasted: all are the engine's."""
+    keys = b"\x03\x04\x13\x11\x1c\r\n\x1b[A\x1b[200~paste\x1a\x1b[201~\xff\x00\x7fq"
     person.start("keys")
     person.see(b"ready")
     person.type(keys)
     assert person.outcome()["exit_status"] == 0
     assert keys.hex().encode() in person.seen
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(b"\x1a", id="byte"),
+        pytest.param(b"\x1b[122;5u", id="kitty"),
+        pytest.param(b"\x1b[122::122;133:1u", id="kitty, num lock"),
+        pytest.param(b"\x1b[27;5;122~", id="modifyOtherKeys"),
+    ],
+)
+def test_ctrl_z_stops_the_engine_and_us_until_fg(person: Person, key: bytes) -> None:
+    """Faults G2: the engine's group is no job of the shell's, so it froze, and only `kill -CONT` helped."""
+    person.start("draws", shell=JOB)
+    person.see(b"drawn 100 40")
+    person.type(b"before" + key + b"after")
+    person.see(b"the job is stopped")
+    assert termios.tcgetattr(person.terminal) == person.modes
+    assert person.seen.index(b"\x1b[?1049l") < person.seen.index(b"the job is stopped")
+    until_stopped(int(person.seen.split()[1]))
+    person.seen = b""
+    person.type(b"\n")
+    person.see(b"drawn 100 39")  # it draws anew: its size was another one for a moment
+    person.see(b"drawn 100 40")
+    assert b"\x1b[?1049h" in person.seen
+    person.type(b"q")
+    assert person.outcome()["exit_status"] == 0
+    assert b"beforeafterq" in person.seen
+    assert termios.tcgetattr(person.terminal) == person.modes
+
+
+def test_ctrl_z_is_not_passed_on_where_no_shell_could_bring_us_back(person: Person) -> None:
+    """Faults G2: a window that runs nothing but git-agent."""
+    person.start("draws")
+    person.see(b"drawn 100 40")
+    person.type(b"\x1a")
+    person.see(b"git-agent: Ctrl-Z is not passed on")
+    person.type(b"q")
+    assert person.outcome()["exit_status"] == 0
+
+
+def test_a_stopped_job_can_be_ended(person: Person) -> None:
+    """Faults G2: SIGTERM from elsewhere, with SIGCONT, as --kill sends them."""
+    person.start("draws", shell=JOB)
+    person.see(b"drawn 100 40")
+    person.type(b"\x1a")
+    person.see(b"the job is stopped")
+    supervisor = psutil.Process(int(person.seen.split()[1])).parent()
+    assert supervisor
+    supervisor.send_signal(signal.SIGTERM)
+    supervisor.resume()
+    deadline = time.monotonic() + 30
+    while supervisor.status() != psutil.STATUS_ZOMBIE:  # the shell has not asked yet
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert json.loads((person.folder / "outcome").read_text())["received"] == signal.SIGTERM
+    assert termios.tcgetattr(person.terminal) == person.modes
+    person.type(b"\n")
 
 
 def test_a_long_paste_blocks_nobody(person: Person) -> None:
@@ -150,7 +222,7 @@ def test_the_terminal_is_as_before(person: Person) -> None:
     person.type(b"\x03")
     assert person.outcome()["exit_status"] == 0
     assert termios.tcgetattr(person.terminal) == person.modes
-    assert RESET not in person.seen
+    assert b"\x1b" not in person.seen  # nothing was on, so nothing is switched off
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -163,13 +235,18 @@ def test_the_terminal_is_as_before_when_we_are_ended(person: Person, number: sig
     assert termios.tcgetattr(person.terminal) == person.modes
 
 
-def test_the_screen_is_put_right_after_an_engine_that_was_killed(person: Person) -> None:
-    person.start("hang")
-    person.see(b"\n")
-    os.kill(int(person.seen.split()[1]), signal.SIGKILL)
-    assert person.outcome()["exit_status"] == -signal.SIGKILL
-    assert person.seen.endswith(RESET)
-    assert RESET not in (person.folder / "pty-output").read_bytes()
+@pytest.mark.parametrize("how", ["killed", "left"])
+def test_the_screen_is_put_right_however_the_engine_ends(person: Person, how: str) -> None:
+    """Faults G3: an engine whose worker dies leaves with a status of its own, and its screen as it was."""
+    person.start("draws")
+    person.see(b"drawn 100 40")
+    if how == "killed":
+        os.kill(int(person.seen.split()[1]), signal.SIGKILL)
+    else:
+        person.type(b"q")
+    assert person.outcome()["exit_status"] == (-signal.SIGKILL if how == "killed" else 0)
+    assert person.seen.endswith(b"\x1b[?25h\x1b[?1003l\x1b[?2004l\x1b[<1u\x1b[?1049l\x1b[0m\x1b[J")
+    assert b"\x1b[?1049l" not in (person.folder / "pty-output").read_bytes()
     assert termios.tcgetattr(person.terminal) == person.modes
 
 

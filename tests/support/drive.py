@@ -1,5 +1,5 @@
-"""`drive.py HOW FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision, `headless`, `fed` (with FOLDER/message
-on its stdin) or in a `terminal`.
+"""`drive.py HOW FOLDER NAME [ARGUMENT]`: run one behaviour under our supervision, `headless`, `fed` (with
+FOLDER/message on its stdin) or in a `terminal`.
 
 How it ended is written to FOLDER/outcome as JSON. Signals to a supervisor and its terminal are tested on a process of
 its own, so that pytest's are left alone.

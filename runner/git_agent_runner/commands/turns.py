@@ -98,6 +98,7 @@ def _signal_owner(ctx: Context, record: Record, number: signal.Signals) -> None:
         process = psutil.Process(owner.pid)
         if started_then(process, owner.process_started):
             process.send_signal(number)
+            process.send_signal(signal.SIGCONT)  # it may be a job that somebody stopped with Ctrl-Z
 
 
 def _end_engine(ctx: Context, record: Record) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def _lives_since(survivor: str, attempt: Attempt) -> bool:
     import psutil
 
     try:
-        process = psutil.Process(int(survivor.split()[0]))
+        process = psutil.Process(int(survivor.split(maxsplit=1)[0]))
         old = process.create_time() <= (moment(attempt.ended_at or "") or 0.0) + 1
         return old and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, ValueError, IndexError, OverflowError):

@@ -27,11 +27,11 @@ class Inbox:
             self._sort(os.read(self.fd, 4096))
 
     def _sort(self, numbers: bytes) -> None:
-        for number in numbers:
+        """Whatever an act asks finds all signals taken in."""
+        self._numbers += [number for number in numbers if number not in self._acts]
+        for number in dict.fromkeys(numbers):
             if act := self._acts.get(number):
                 act()
-            else:
-                self._numbers.append(number)
 
     def take(self) -> tuple[int, ...]:
         taken, self._numbers = tuple(self._numbers), []

@@ -119,7 +119,7 @@ def _message(stack: ExitStack, invocation: Invocation) -> int:
     if invocation.stdin is None:
         return subprocess.DEVNULL
     try:
-        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115  the stack closes it
         left = memoryview(invocation.stdin)
         while left:
             left = left[os.write(file.fileno(), left) :]

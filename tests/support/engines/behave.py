@@ -15,8 +15,8 @@ HERE = os.path.abspath(__file__)
 FOREVER = 60.0
 
 
-def say(*words: object) -> None:
-    os.write(1, (" ".join(map(str, words)) + "\n").encode())  # in one piece, however Python is told to buffer
+def say(*words: object, end: str = "\n") -> None:
+    os.write(1, (" ".join(map(str, words)) + end).encode())  # in one piece, however Python is told to buffer
 
 
 def flood(size: str) -> None:
@@ -143,6 +143,23 @@ def keys() -> None:
     while not typed.endswith(b"q"):
         typed += os.read(0, 1024)
     say(typed.hex())
+
+
+def draws() -> None:
+    """A full-screen program: draws itself for each size, tells at the end what was typed, and tidies nothing up."""
+    tty.setraw(0)
+    os.write(1, b"\x1b[?1049h\x1b[?25l\x1b[?1003h\x1b[?2004h\x1b[>1u")
+
+    def draw(*_: object) -> None:
+        say("\rdrawn", *os.get_terminal_size(), end="")
+
+    signal.signal(signal.SIGWINCH, draw)
+    say("ready", os.getpid(), end=" ")
+    draw()
+    typed = b""
+    while not typed.endswith(b"q"):
+        typed += os.read(0, 1024)
+    say(typed.decode(), end="")
 
 
 def paste(size: str) -> None:
