@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -215,14 +216,40 @@ def test_kill_ends_an_engine_whose_git_agent_is_gone(cli: Cli) -> None:
     assert [cli.attempt(number).status for number in (2, 3)] == ["interrupted", "completed"]
 
 
+DEAF = """
+import signal, sys
+from git_agent_runner.store import holding, locks
+from git_agent_runner.store.index import Index
+from git_agent_runner.store.layout import Layout
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+layout = Layout(sys.argv[1])
+record = Index(layout).read(sys.argv[2])
+lock = locks.try_lock(layout.run_lock(record.handle))
+holding.sign(lock, holding.ourselves(layout, record, "now"))
+print("held", flush=True)
+signal.pause()
+"""
+
+
 def test_kill_ends_a_git_agent_that_does_not_answer(cli: Cli) -> None:
+    handle = cli.begin("codex").handle
+    argv = (sys.executable, "-c", DEAF, cli.layout.common_dir, handle)
+    with subprocess.Popen(argv, env=cli.environ(), stdout=subprocess.PIPE) as deaf:
+        assert deaf.stdout
+        assert deaf.stdout.readline() == b"held\n"
+        cli.ok("resume", "--kill", "two")
+        assert deaf.wait(PATIENCE) == -signal.SIGKILL
+
+
+def test_kill_wakes_a_git_agent_that_was_stopped(cli: Cli) -> None:
+    """Faults G2: Ctrl-Z leaves a job that hears no signal until it goes on."""
     cli.begin("codex")
     work = Working(cli, "resume", "one")
     work.process.send_signal(signal.SIGSTOP)
     cli.ok("resume", "--kill", "two")
     until_gone(work.tool)
     work.process.communicate(timeout=PATIENCE)
-    assert work.process.returncode == -signal.SIGKILL
+    assert work.process.returncode == 128 + signal.SIGTERM
     assert [cli.attempt(number).status for number in (2, 3)] == ["interrupted", "completed"]
 
 
