@@ -55,6 +55,38 @@ def test_secrets_do_not_reach_a_note(args: list[str], expected: list[str]) -> No
     assert json.loads(text[2:])["launch"]["args"] == expected
 
 
+@pytest.mark.parametrize(
+    ("engine", "flag", "value", "shown"),
+    [
+        pytest.param("claude", "--allowedTools", "Bash(mysql:-phunter2.prod)", "Bash([redacted])", id="pattern"),
+        pytest.param("claude", "--allowedTools", "Bash(git:*),Read", "Bash([redacted]),Read", id="harmless pattern"),
+        pytest.param("claude", "--allowedTools", "Edit Bash(a (hunter2) b)", "Edit,Bash([redacted])", id="nested"),
+        pytest.param("claude", "--disallowed-tools", "Bash(hunter2", "[redacted]", id="not closed"),
+        pytest.param("claude", "--allowedTools", "Bash)hunter2(", "[redacted]", id="turned round"),
+        pytest.param("claude", "--allowedTools", "Bash(x)hunter2", "[redacted]", id="behind"),
+        pytest.param("claude", "--allowedTools", "(hunter2)", "[redacted]", id="no tool"),
+        pytest.param("claude", "--allowedTools", "(" * 5000 + "hunter2", "[redacted]", id="deep"),
+        pytest.param("claude", "--tools", "mcp__db__query", "mcp__db__query", id="a server's tool"),
+        pytest.param("claude", "--permission-mode", "acceptEdits", "acceptEdits", id="choice"),
+        pytest.param("claude", "--permission-mode", "hunter2", "[redacted]", id="no choice"),
+        pytest.param("codex", "--profile", "hunter2", "[redacted]", id="profile"),
+        pytest.param("codex", "--remote", "wss://u:hunter2@h/x", "[redacted]", id="URL"),
+        pytest.param("copilot", "--allow-tool", "shell(mysql -phunter2)", "shell([redacted])", id="copilot"),
+        pytest.param("copilot", "--allow-url", "https://hunter2.example.com", "[redacted]", id="copilot URL"),
+        pytest.param("copilot", "--secret-env-vars", "HUNTER2", "[redacted]", id="names of secrets"),
+        pytest.param("gemini", "--allowed-tools", "run_shell_command(x)", "run_shell_command([redacted])", id="gemini"),
+        pytest.param("gemini", "--sandbox-image", "reg.corp/hunter2:1", "[redacted]", id="image"),
+        pytest.param("qwen", "--core-tools", "ShellTool(ls hunter2)", "ShellTool([redacted])", id="qwen"),
+    ],
+)
+def test_of_a_permission_only_the_tools_word_reaches_a_note(engine: str, flag: str, value: str, shown: str) -> None:
+    """Faults C6: what a tool may be used with is the person's own, passwords and hosts among it."""
+    run_id = f"20261127T101502Z-{engine}-7f3a9c21"
+    text = notes.render(record(launch_args=(flag, value), agent_name=engine, run_id=run_id))
+    assert "hunter2" not in text.lower()
+    assert "=".join(json.loads(text[2:])["launch"]["args"]) == f"{flag}={shown}"
+
+
 def test_note_carries_every_field_and_keys_of_a_newer_schema() -> None:
     found, problems = notes.parse(line(schema=2, mood="good"), "c0ffee")
     assert problems == []
