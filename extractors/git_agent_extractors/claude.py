@@ -2,7 +2,7 @@
 
 Every event carries `session_id`, but those of session-start hooks may carry a throw-away one
 (claude/2.1.332/25f-resume-by-name) and a resume that found nothing a fresh random one
-(claude/2.1.76/07-resume-unknown-stream).
+(claude/2.1.76/resume-unknown-stream-json).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _errors(obj: Object) -> str:
 
 
 def _result_status(obj: Object, words: str) -> Status:
-    """Not by `subtype` alone: a 429 is a "success" with `is_error` (claude/2.1.332/13a-ratelimit-start)."""
+    """Not by `subtype` alone: a 429 is a "success" with `is_error` (claude/2.1.332/rate-limit)."""
     subtype = text(obj, "subtype") or "success"
     if obj.get("is_error") is not True and subtype == "success":
         return "completed"
@@ -105,7 +105,7 @@ def _result_status(obj: Object, words: str) -> Status:
     if status := by_code(obj.get("api_error_status")):
         return status
     if subtype == "error_during_execution" and not words:
-        return "network"  # the reply was cut off (claude/2.0.42/15c-hangup)
+        return "network"  # the reply was cut off (claude/2.0.42/hang-up)
     return classify(words)
 
 

@@ -74,7 +74,7 @@ def _old_command(msg: Object) -> Events:
     return (Event("tool_call", words[2] if len(words) == 3 and re.match(SHELL, line) else line, "shell"),)
 
 
-# Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/01-start-json). No event is the end there: a message that no
+# Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/start-json). No event is the end there: a message that no
 # tool call follows is.
 _OLD: dict[str, Handler] = {
     "task_started": Ignored("says nothing of the turn"),

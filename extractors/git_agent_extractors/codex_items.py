@@ -29,7 +29,7 @@ def reasoning(item: Object) -> Events:
     return (Event("reasoning", text(item, "text")),)
 
 
-# `bash -lc '…'` around every command (codex/0.47.0/13c-resume-noflags-tool), in 0.171 with the shell's place.
+# `bash -lc '…'` around every command (codex/0.47.0/tool), in 0.171 with the shell's place.
 SHELL = r"(?:/\S*/)?(?:ba|z)?sh -l?c "
 _QUOTED = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
 _WORD = re.compile(rf"""{SHELL}((?:{_QUOTED.pattern}|[^\s'"\\]++)++)""", re.DOTALL)

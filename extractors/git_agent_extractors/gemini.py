@@ -173,7 +173,7 @@ PROFILE = Profile(
     model=lambda obj: text(obj, "model") or None,
     reader=lambda _: NoText(),
     errors=(
-        # gemini/0.61.0/resume-unknown-id-json, exit 42
+        # gemini/0.61.0/resume-unknown-json, exit 42
         ErrorRule(re.compile(r"Error resuming session: "), "session_missing"),
         ErrorRule(re.compile(r"Gemini CLI is not running in a trusted directory"), "untrusted"),
         # 0.36 and 0.41 begin a new one then (gemini/0.41.2/resume-worktree).

@@ -1,7 +1,7 @@
 """Reading Qwen Code: stream-json lines, and the array of the same events that `--output-format json` prints.
 
-Every event carries `session_id` (qwen/*/start-streamjson); text mode prints none. Errors of the model's server come in
-the clothes of a message, `[API Error: …]`, and to 0.10.1 its result is a success (qwen/0.5.2/err401-json, exit 0).
+Every event carries `session_id` (qwen/*/start-stream-json); text mode prints none. Errors of the model's server come in
+the clothes of a message, `[API Error: …]`, and to 0.10.1 its result is a success (qwen/0.5.2/auth-failure, exit 0).
 """
 
 from __future__ import annotations

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extractors.recorded import Recording, recordings
 from git_agent_extractors.declared import Condition, EventRule, Rules, SessionRule, Verdict, profile
 from git_agent_extractors.find import find_session, search
 from git_agent_extractors.live import Decoder
-from git_agent_extractors.model import Event, Source
+from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.profile import UUID, Profile
 from git_agent_extractors.read import read
+from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.model import Recording
+from git_agent_fixtures.story import tell
 from git_agent_runner.engines import profile_form
 
 PI = Path(__file__).parents[2] / "docs/examples/pi.yaml"
-RECORDED = recordings(Path(__file__).parent / "declared")
-EACH = pytest.mark.parametrize("recording", [pytest.param(r, id=r.name) for r in RECORDED])
+RECORDED = {place.name: folder.read(place) for place in folder.folders(Path(__file__).parent / "declared")}
+EACH = pytest.mark.parametrize("recording", [pytest.param(one, id=name) for name, one in RECORDED.items()])
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"
 OPEN = SessionRule("id", re.compile(UUID), event="open", path=("id",))
@@ -56,12 +58,13 @@ def told(own: Profile, *objects: object) -> list[Event]:
 
 
 @EACH
-def test_the_profile_reads_what_pi_printed(pi: Profile, recording: Recording) -> None:
-    transcript = read(pi, recording.sources, exit_status=recording.exit_status)
-    assert (transcript.session.value, transcript.status) == (recording.session, recording.status)
+def test_the_profile_reads_what_pi_printed(pi: Profile, recording: Recording, tmp_path: Path) -> None:
+    sources = folder.sources(recording, tmp_path)
+    transcript = read(pi, sources, exit_status=recording.facts.exit_status)
+    assert (transcript.session.value, transcript.status) == (recording.truth.session, recording.truth.status)
     assert transcript.unknown_events == {}
     for window in (512, 4096):
-        assert search(pi, recording.sources, window) == (transcript.session, transcript.source)
+        assert search(pi, sources, window) == (transcript.session, transcript.source)
 
 
 @EACH
@@ -69,8 +72,8 @@ def test_the_profile_reads_what_pi_printed(pi: Profile, recording: Recording) ->
 def test_chunks_give_the_events_of_the_whole(pi: Profile, recording: Recording, size: int) -> None:
     def decoded(step: int) -> list[Event]:
         decoder, events = Decoder(pi), list[Event]()
-        for source, path in recording.sources.items():
-            data = path.read_bytes()
+        for source in SOURCES:
+            data = recording.files.get(source, b"")
             for start in range(0, len(data), step):
                 events += decoder.feed(source, data[start : start + step])
         return events + decoder.close()
@@ -78,11 +81,11 @@ def test_chunks_give_the_events_of_the_whole(pi: Profile, recording: Recording, 
     assert decoded(size) == decoded(1 << 20)
 
 
-def test_the_story_of_a_run(pi: Profile) -> None:
+def test_the_story_of_a_run(pi: Profile, tmp_path: Path) -> None:
     """The resumed turn of pi: it calls a tool, gets its result, and answers."""
-    (recording,) = [r for r in RECORDED if r.name == "pi-0.73.1-resume-tool-call"]
+    recording = RECORDED["resume-tool-call"]
     decoder = Decoder(pi)
-    events = decoder.feed("stdout", recording.sources["stdout"].read_bytes()) + decoder.close()
+    events = decoder.feed("stdout", recording.files["stdout"]) + decoder.close()
     assert [event.kind for event in events] == [
         "session",
         "usage",
@@ -94,7 +97,7 @@ def test_the_story_of_a_run(pi: Profile) -> None:
     ]
     call, result = events[2], events[3]
     assert (call.name, call.text, result.name, result.text) == ("bash", "pwd", "bash", "/home/dev/work\n")
-    transcript = read(pi, recording.sources)
+    transcript = read(pi, folder.sources(recording, tmp_path))
     assert transcript.final_message == "the tool said: /home/dev/work\n\nuser turns 2, markers MK1 MK2"
     assert transcript.usage == {"input_tokens": 20, "output_tokens": 10, "cost_usd": 0}
     assert transcript.model == "scripted-1"
@@ -107,7 +110,7 @@ def test_a_rule_that_is_missing_shows(gone: str) -> None:
     events = {kind: rule for kind, rule in rules.events.items() if kind != gone}
     ignored = {kind: why for kind, why in rules.ignored.items() if kind != gone}
     poorer = profile(rules._replace(events=events, ignored=ignored))
-    assert any(gone in read(poorer, recording.sources).unknown_events for recording in RECORDED)
+    assert any(gone in tell(recording, poorer).transcript.unknown_events for recording in RECORDED.values())
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,19 @@ a paragraph and as a block of code, in a terminal of 80 columns.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from extractors.recorded import RECORDINGS, Recording
 from git_agent_extractors.find import find_session, search
 from git_agent_extractors.hint import REACH
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Source
 from git_agent_extractors.profiles import PROFILES
 from git_agent_extractors.read import read
+from git_agent_fixtures.recording import folder
+from recordings.recorded import ROOT
 
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 OTHER = "11111111-1111-4111-8111-111111111111"
@@ -36,7 +38,8 @@ NO_REPLY = (
     "  ╭─╮╭─╮   Changes    +0 -0\r\n  ╰─╯╰─╯   Duration   18s\r\n"
     f"  █ ▘▝ █   Resume     copilot --resume={GOOD}\r\n   ▔▔▔▔\r\n"
 )
-DECOYS = [r for r in RECORDINGS if "decoys" in r.name]
+DECOYS = sorted(ROOT.glob("*/*/interactive-*decoys"))
+DECOY = re.compile(rb"00000000-0001-[0-9a-f]{4}-8def-000000000001|ses_0{25}1")  # the stand-in of what the reply names
 
 
 def session(tmp_path: Path, engine: str, printed: bytes, source: Source = "pty-output") -> str | None:
@@ -50,13 +53,14 @@ def session(tmp_path: Path, engine: str, printed: bytes, source: Source = "pty-o
     return transcript.session.value
 
 
-@pytest.mark.parametrize("recording", [pytest.param(r, id=r.name) for r in DECOYS])
-def test_words_in_a_reply_are_no_hint(tmp_path: Path, recording: Recording) -> None:
-    printed = recording.sources["pty-output"].read_bytes()
+@pytest.mark.parametrize("place", [pytest.param(place, id="-".join(place.parts[-3:])) for place in DECOYS])
+def test_words_in_a_reply_are_no_hint(tmp_path: Path, place: Path) -> None:
+    recording = folder.read(place)
+    engine, right, printed = recording.facts.engine, recording.truth.session, recording.files["pty-output"]
     killed = printed[: printed.rfind(b"END-OF-REPLY")]
-    assert killed.count(b"11111111-1111-4111-8111-111111111111") + killed.count(b"ses_0decoydecoydecoy0") > 0
-    assert session(tmp_path, recording.engine, printed) == recording.session
-    assert session(tmp_path, recording.engine, killed) is None
+    assert DECOY.search(killed)
+    assert session(tmp_path, engine, printed) == right
+    assert session(tmp_path, engine, killed) is None
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extractors.recorded import RECORDINGS
 from git_agent_extractors.find import find_session, search
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source, Transcript
 from git_agent_extractors.profiles import PROFILES
 from git_agent_extractors.read import read, read_file, read_stream
+from recordings.recorded import runs
 
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"
@@ -301,15 +301,15 @@ def test_large_indented_document(tmp_path: Path) -> None:
 @st.composite
 def damaged(draw: st.DrawFn) -> tuple[str, Source, bytes]:
     """A recorded source, cut, overwritten or with other bytes put in."""
-    recording = draw(st.sampled_from(RECORDINGS))
-    source: Source = draw(st.sampled_from([*recording.sources] or ["stdout"]))
-    data = recording.sources[source].read_bytes() if source in recording.sources else b""
+    recording = draw(st.sampled_from(runs()))
+    source: Source = draw(st.sampled_from([source for source in SOURCES if source in recording.files] or ["stdout"]))
+    data = recording.files.get(source, b"")
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(data)))
         end = min(len(data), start + draw(st.integers(0, 40)))
         noise = st.binary(max_size=8) | st.sampled_from([b"\n", b"\r", b"\x1b[", b"{", b"}\n", STARTED.encode()])
         data = data[:start] + draw(noise) + data[end:]
-    return recording.engine, source, data
+    return recording.facts.engine, source, data
 
 
 @PROPERTY

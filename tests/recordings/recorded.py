@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.check import is_help
 from git_agent_fixtures.recording.model import Recording
 from git_agent_runner.engines.spec import Version, parse_version
 
@@ -29,11 +30,17 @@ def recordings() -> tuple[Recording, ...]:
     return tuple(folder.read(place) for place in folder.folders(ROOT))
 
 
+@cache
+def runs() -> tuple[Recording, ...]:
+    """Those that an extractor reads: all but the help texts."""
+    return tuple(one for one in recordings() if not is_help(one))
+
+
 def helps() -> Iterator[Help]:
     """One for each engine version."""
     texts: dict[tuple[str, Version], str] = {}
     for one in recordings():
-        if one.facts.situation.startswith("help"):
+        if is_help(one):
             version = parse_version(one.facts.version)
             assert version is not None
             text = "\n".join(data.decode(errors="replace") for data in one.files.values())

@@ -1,10 +1,48 @@
-"""Every recording of every engine version: session and status right, every event known, the story as it was read."""
+"""Every recording of every engine version: session and status right, every event known, the story as it was read; and
+the same session and events however the output is read."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from git_agent_extractors.find import find_session, search
+from git_agent_extractors.live import Decoder
+from git_agent_extractors.model import SOURCES, Event, Source
+from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.read import events
 from git_agent_fixtures.pytest_plugin import Held
+from git_agent_fixtures.recording import folder
+
+WINDOWS = (512, 4096)
+CHUNKS = (1, 7, 1000)
+SMALL = 32 * 1024  # bytes; of a recording with more, the chunks of one byte are left out for their time
 
 
 def test_recording(git_agent_recording: Held) -> None:
     read = git_agent_recording.hold()
-    assert read.status == git_agent_recording.recording.truth.status
+    recording, name = git_agent_recording.recording, git_agent_recording.name
+    engine, session = recording.facts.engine, (read.session, read.source)
+    with TemporaryDirectory(prefix="git-agent-") as made:
+        sources = folder.sources(recording, Path(made))
+        assert find_session(engine, sources) == session, f"{name}: another session is found than is read"
+        for window in WINDOWS:
+            found = search(PROFILES[engine], sources, window)
+            assert found == session, f"{name}: windows of {window} bytes find another session"
+        counted = Counter(event.kind for event in events(engine, sources))
+        assert counted == read.events, f"{name}: the events are not those that are counted"
+    printed = {source: recording.files[source] for source in SOURCES if source in recording.files}
+    whole = decoded(engine, printed, 1 << 20)
+    for size in CHUNKS if sum(map(len, printed.values())) <= SMALL else CHUNKS[1:]:
+        assert decoded(engine, printed, size) == whole, f"{name}: chunks of {size} bytes give other events"
+
+
+def decoded(engine: str, printed: Mapping[Source, bytes], size: int) -> list[Event]:
+    decoder = Decoder(engine)
+    found: list[Event] = []
+    for source, data in printed.items():
+        for start in range(0, len(data), size):
+            found += decoder.feed(source, data[start : start + size])
+    return found + decoder.close()

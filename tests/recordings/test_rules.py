@@ -10,7 +10,7 @@ from git_agent_extractors.profile import Profile
 from git_agent_extractors.profiles import PROFILES
 from git_agent_fixtures.recording.model import Recording
 from git_agent_fixtures.story import tell
-from recordings.recorded import recordings
+from recordings.recorded import runs
 
 
 def _kinds(recording: Recording) -> set[str]:
@@ -29,10 +29,9 @@ def _kinds(recording: Recording) -> set[str]:
 def _cases() -> dict[tuple[str, str], Recording]:
     """Engine and type -> the first recording that has it."""
     cases: dict[tuple[str, str], Recording] = {}
-    for one in recordings():
-        if not one.facts.situation.startswith("help"):
-            for kind in _kinds(one):
-                cases.setdefault((one.facts.engine, kind), one)
+    for one in runs():
+        for kind in _kinds(one):
+            cases.setdefault((one.facts.engine, kind), one)
     return cases
 
 
@@ -58,6 +57,6 @@ def test_every_type_that_an_engine_printed_has_a_rule() -> None:
 @pytest.mark.parametrize("engine", sorted({engine for engine, _ in RULES}))
 def test_the_rule_of_the_id_is_missed(engine: str) -> None:
     profile = PROFILES[engine]._replace(session=lambda _obj, _first: None)
-    printed = [one for one in recordings() if one.facts.engine == engine and one.truth.printed]
+    printed = [one for one in runs() if one.facts.engine == engine and one.truth.printed]
     lost = [one for one in printed if tell(one, profile).transcript.session.value is None]
     assert lost

@@ -17,7 +17,7 @@ from support.cli import Cli, Done
 from support.watching import PATIENCE, until
 
 CRASH = "kill -9 $PPID"
-LIMITED = str(Path(__file__).parents[1] / "extractors/transcripts/codex/0.171.0/14a-ratelimit/stdout")
+LIMITED = str(Path(__file__).parents[2] / "fixtures/recordings/codex/0.171.0/14a-ratelimit/stdout")
 ON = "Continue from where you left off."
 
 

@@ -16,7 +16,7 @@ FULL = "fatal: cannot write to standard output: No space left on device\n"
 NO_REPOSITORY = "fatal: not a git repository (or any of the parent directories): .git (in '/')\n"
 GONE = "fatal: the current directory does not exist any more\nhint: cd to one that does\n"
 NO_GIT = "fatal: git was not found on PATH\nhint: install git 2.36 or newer, or put it on PATH\n"
-TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 SECRET = "the secret plan of 1984"
 
 
@@ -29,7 +29,7 @@ SECRET = "the secret plan of 1984"
         pytest.param({"FAKE_ID": "none"}, 1, "no_output", id="0 and nothing printed"),
         pytest.param({"FAKE_CMD": "kill -9 $PPID"}, 137, "interrupted", id="killed by somebody"),
         pytest.param(
-            {"FAKE_OUT": str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")},
+            {"FAKE_OUT": str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")},
             1,
             "rate_limited",
             id="0 that is not believed",

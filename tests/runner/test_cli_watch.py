@@ -19,8 +19,8 @@ from git_agent_runner.policies.decide import JITTER
 from support.cli import Cli
 from support.watching import CRASH, PATIENCE, kept, messages, ours, policies, until
 
-TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
-LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
+LIMITED = str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")
 LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
 
 

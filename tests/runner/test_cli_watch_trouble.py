@@ -16,8 +16,8 @@ from git_agent_runner.policies import watching
 from support.cli import Cli, ask, wait_for
 from support.watching import CRASH, PATIENCE, kept, ours, policies, until
 
-TRANSCRIPTS = Path(__file__).parents[1] / "extractors/transcripts"
-LIMITED = str(TRANSCRIPTS / "codex/0.171.0/14a-ratelimit/stdout")
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
+LIMITED = str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")
 
 
 @pytest.mark.parametrize(

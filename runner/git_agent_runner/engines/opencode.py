@@ -28,7 +28,7 @@ OPTIONS = (
     Option(("--format",), "one", "format", since=(1, 0), source=_HELP),
     Option(("--session", "-s"), "one", "selector", source=_HELP),
     Option(("--continue", "-c"), "none", "selector", source=_HELP),
-    Option(("--fork",), "none", "selector", since=(1, 2), source="opencode/1.18.33/fork-session"),
+    Option(("--fork",), "none", "selector", since=(1, 2), source="opencode/1.18.33/fork"),
     Option(("--dir",), "one", "directory", since=(1, 2), source="opencode/1.18.33/dir-flag"),
     Option(("--auto",), "none", "permission", since=(1, 16), widens=True, source=_HELP),
     # Gone from the help of 1.17.18, still taken by 1.18.33.

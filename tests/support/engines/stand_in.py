@@ -67,7 +67,7 @@ SELECTORS = {
 }
 SESSION = re.compile(r"(session-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_\w{26}")
 # What each prints on stderr, and its exit status, for a session that it does not have: codex/0.171.0/
-# 07a-resume-unknown-json, claude/2.1.332/07-resume-unknown-stream, gemini/0.61.0/resume-unknown-id-json,
+# 07a-resume-unknown-json, claude/2.1.332/resume-unknown-stream-json, gemini/0.61.0/resume-unknown-json,
 # opencode/1.18.33/resume-unknown-json, qwen/0.24.4/resume-other-cwd, copilot/1.0.102/resume-unknown-json.
 UNKNOWN = {
     "codex": ("Error: thread/resume: thread/resume failed: no rollout found for thread id {} (code -32600)", 1),
@@ -217,7 +217,7 @@ def codex(session: str) -> list[dict[str, object]]:
 
 
 def claude(session: str) -> list[dict[str, object]]:
-    """As claude/2.1.332/01-start-stream-json."""
+    """As claude/2.1.332/start-stream-json."""
     content = [{"type": "text", "text": "ok"}]
     usage = {"input_tokens": 10, "output_tokens": 5}
     return [
@@ -284,7 +284,7 @@ def iflow(session: str) -> list[dict[str, object]]:
 
 
 def qwen(session: str) -> list[dict[str, object]]:
-    """As qwen/0.24.4/start-streamjson."""
+    """As qwen/0.24.4/start-stream-json."""
     named: dict[str, object] = {"uuid": session, "session_id": session}
     content = [{"type": "text", "text": "ok"}]
     usage = {"input_tokens": 11, "output_tokens": 7, "cache_read_input_tokens": 0, "total_tokens": 18}
