@@ -150,6 +150,8 @@ def _attempt(ctx: Context, plan: Plan, record: Record) -> Attempt:
         worktree=record.worktree,
         worktree_id=record.worktree_id,
         cwd=cwd,
+        common_dir=record.common_dir,
+        common_dir_id=record.common_dir_id,
         start_commit=record.start_commit,
         argv=plan.invocation.argv,
         launch_args=record.launch_args,

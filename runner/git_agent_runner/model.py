@@ -17,8 +17,8 @@ class Record(NamedTuple):
 
     `run_directory` is relative to the common git directory (`agent/runs/<run id>`), so that a repository that is
     moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
-    branch. `worktree_id` names the work tree as `trees` does. `attempts` counts engine processes, the running one
-    included.
+    branch. `worktree_id` names the work tree as `trees` does, `common_dir_id` the repository as `moved` does.
+    `attempts` counts engine processes, the running one included.
     """
 
     handle: str
@@ -32,6 +32,8 @@ class Record(NamedTuple):
     worktree: str = ""
     worktree_id: str = ""
     cwd: str = ""
+    common_dir: str = ""
+    common_dir_id: str = ""
     start_commit: str | None = None
     status: Status | None = None
     attempts: int = 0
@@ -87,6 +89,8 @@ class Attempt(NamedTuple):
     candidates: tuple[str, ...] = ()
     boot_id: str | None = None
     worktree_id: str = ""
+    common_dir: str = ""
+    common_dir_id: str = ""
 
 
 class Repository(NamedTuple):

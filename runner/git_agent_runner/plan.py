@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
-from git_agent_runner import trees
+from git_agent_runner import moved, trees
 from git_agent_runner.context import Context, find_program, later, timestamp
+from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.directory import directory, work_tree_of
 from git_agent_runner.engines import MODULES, arguments, load
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, dotted
@@ -28,6 +29,7 @@ from git_agent_runner.sessions import locate, session_value
 from git_agent_runner.worktrees import Place, place
 
 if TYPE_CHECKING:
+    from git_agent_runner.conversation.carry import Carry
     from git_agent_runner.store.copies import Copy
     from git_agent_runner.verdict import Kind
 
@@ -40,7 +42,8 @@ class Plan(NamedTuple):
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs. `copy`
     is to be put back first: the engine has lost the session; `restored` is when the one was made that was put back.
-    `instead_of` is why the session is not resumed by its id.
+    `carry` is to be done first: the session is not where the run goes on. `instead_of` is why the session is not
+    resumed by its id.
     """
 
     record: Record
@@ -54,6 +57,7 @@ class Plan(NamedTuple):
     adopts: bool = False
     notes: tuple[str, ...] = ()
     copy: Copy | None = None
+    carry: Carry | None = None
     picker: bool = False
     instead_of: UserError | None = None
     restored: str | None = None
@@ -111,7 +115,7 @@ def plan_start(
         interactive=interactive,
     )
     return Plan(
-        record=_begun(record, engine, launch),
+        record=_begun(moved.at_home(record, ctx.layout.common_dir), engine, launch),
         engine=engine,
         kind="fresh" if existing else "start",
         invocation=fitting(engine.start(launch)),
@@ -152,10 +156,21 @@ def plan_resume(
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:
         engine.check_message(program.version, message)
-    where = _place(ctx, record, cwd, lambda same: engine.elsewhere(program.version, same))
+    known, record = record, moved.followed(record, ctx.repo)
+    free = engine.elsewhere(program.version, True)
+    where = _place(
+        ctx, record, cwd, lambda same: engine.elsewhere(program.version, same) or (same and engine.laid is not None)
+    )
+    if not (free and os.path.isdir(record.cwd)):
+        record = _settled(ctx, record, where.cwd)
+    carry = carrying(ctx, engine, program.version, known, record, session) if by_id else None
+    if carry:
+        record, value = carry.record, carry.session
     looked = cwd or record.cwd or where.cwd
     located, copy = (
-        locate(ctx, engine, program.version, record, looked, value) if by_id and value else (Located("unknown"), None)
+        locate(ctx, engine, program.version, record, looked, value)
+        if by_id and value and not carry
+        else (Located("unknown", cwd=where.cwd if carry else None), None)
     )
     launch = Launch(
         binary=program.binary,
@@ -169,7 +184,7 @@ def plan_resume(
     )
     compiled = engine.resume if by_id else other_form(engine, picker=picker)
     return Plan(
-        record=_begun(record, engine, launch),
+        record=_begun(moved.at_home(record, ctx.layout.common_dir), engine, launch),
         engine=engine,
         kind=kind,
         invocation=in_place(engine, fitting(compiled(launch)), cwd),
@@ -178,10 +193,17 @@ def plan_resume(
         forks=engine.forks(program.version, args),
         interactive=interactive,
         adopts=picker or value is None,
-        notes=_said(where.note, _elsewhere(engine, launch), *_notes(engine, launch, args)),
+        notes=_said(where.note or _followed(known, record), _elsewhere(engine, launch), *_notes(engine, launch, args)),
         copy=copy,
+        carry=carry,
         picker=picker,
     )
+
+
+def _followed(known: Record, record: Record) -> str | None:
+    if known.worktree == record.worktree:
+        return None
+    return f"running in '{record.cwd}', where the run's work tree is now, instead of '{known.cwd}'"
 
 
 def _begun(record: Record, engine: Engine, launch: Launch) -> Record:
@@ -213,13 +235,18 @@ def _new_record(ctx: Context, engine: Engine, cwd: str) -> Record:
 
 def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     """The record of a run whose next session is a fresh one: it may begin anywhere, and belongs to where it began."""
-    place = _place(ctx, existing, cwd, lambda _same: True)
-    if place.cwd == existing.cwd:
-        return existing
-    top = work_tree_of(ctx, place.cwd)
+    existing = moved.followed(existing, ctx.repo)
+    return _settled(ctx, existing, _place(ctx, existing, cwd, lambda _same: True).cwd)
+
+
+def _settled(ctx: Context, record: Record, cwd: str) -> Record:
+    """The record of a run that is in that directory from now on."""
+    if cwd == record.cwd:
+        return record
+    top = work_tree_of(ctx, cwd)
     if top is None:
-        return existing._replace(cwd=place.cwd)
-    return existing._replace(cwd=place.cwd, worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
+        return record._replace(cwd=cwd)
+    return record._replace(cwd=cwd, worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
 
 
 def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> Place:

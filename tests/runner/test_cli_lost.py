@@ -163,13 +163,15 @@ def test_an_archived_session_is_left_where_it_is(cli: Cli) -> None:
     assert (done.status, "codex unarchive" in done.lines[0], stored(cli, "codex")) == (128, True, [])
 
 
-def test_a_resume_elsewhere_puts_nothing_there(cli: Cli, tmp_path: Path) -> None:
-    """qwen keeps the sessions of each directory apart."""
+def test_a_resume_elsewhere_takes_the_session_along(cli: Cli, tmp_path: Path) -> None:
+    """qwen keeps the sessions of each directory apart; what is in the first one stays as it is."""
     cli.begin("qwen")
-    done = cli.run("resume", "--cwd", str(tmp_path), "go on")
-    assert done.status == 128
-    (source,) = stored(cli, "qwen")
-    assert cli.repo.path.name in str(source)
+    (before,) = stored(cli, "qwen")
+    text = before.read_bytes()
+    cli.ok("resume", "--cwd", str(tmp_path), "go on")
+    assert (before.read_bytes(), len(stored(cli, "qwen"))) == (text, 2)
+    cli.ok("resume", "once more")
+    assert [call["cwd"] for call in cli.calls()][1:] == [str(tmp_path)] * 2
 
 
 def damage(place: Path) -> None:

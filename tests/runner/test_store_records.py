@@ -33,6 +33,8 @@ branch: "feature/retry"
 worktree: "/home/dev/repo"
 worktreeId: "worktrees/repo@1795826472123456789"
 cwd: "/home/dev/repo/src"
+commonDir: "/home/dev/repo/.git"
+commonDirId: "2049:1835021"
 startCommit: "{"1a2b3c4d" * 5}"
 status: "completed"
 attempts: 1
@@ -225,17 +227,17 @@ def test_a_handle_that_looks_like_a_number_is_the_text_that_was_typed(handle: st
     [
         pytest.param("- a\n", 1, "expected lines of the form `key: value`", id="a list"),
         pytest.param("a: [1\n", None, "expected ',' or ']'", id="not closed"),
-        pytest.param(f"{CANONICAL}cwd: *x\n", 20, "found undefined alias 'x'", id="alias without anchor"),
-        pytest.param(f"{CANONICAL}---\n{CANONICAL}", 20, "found another document", id="two documents"),
+        pytest.param(f"{CANONICAL}cwd: *x\n", 22, "found undefined alias 'x'", id="alias without anchor"),
+        pytest.param(f"{CANONICAL}---\n{CANONICAL}", 22, "found another document", id="two documents"),
         pytest.param("- " * 5000, None, "recursion", id="bottomless"),
         pytest.param('a: "\\UFFFFFFFF"\n', None, "not YAML", id="escape beyond Unicode"),
         pytest.param(f"{BLOCK}cwd: !!set x\n", None, "not YAML", id="tag that does not fit"),
         pytest.param(f"{BLOCK}x: \x1b[31m\n", 21, "special characters are not allowed (U+001B)", id="raw escape"),
         pytest.param(CANONICAL.replace('"7f3a9c21"', '"7F"'), 2, "invalid `handle`; expected 8 char", id="handle"),
         pytest.param(CANONICAL.replace("schema: 1", "schema: 2"), 1, "a newer git-agent", id="newer schema"),
-        pytest.param(CANONICAL.replace("attempts: 1", "attempts: -1"), 15, "expected a whole number", id="negative"),
-        pytest.param(CANONICAL.replace("attempts: 1", 'attempts: "1"'), 15, "expected a whole number", id="quoted"),
-        pytest.param(CANONICAL.replace('"completed"', '"done"'), 14, "invalid `status`; expected one of", id="status"),
+        pytest.param(CANONICAL.replace("attempts: 1", "attempts: -1"), 17, "expected a whole number", id="negative"),
+        pytest.param(CANONICAL.replace("attempts: 1", 'attempts: "1"'), 17, "expected a whole number", id="quoted"),
+        pytest.param(CANONICAL.replace('"completed"', '"done"'), 16, "invalid `status`; expected one of", id="status"),
         pytest.param(CANONICAL.replace('["--model", "gpt-5"]', '"x"'), 8, "`args`, a list of strings", id="args"),
         pytest.param(CANONICAL.replace('"gpt-5"', "null"), 8, "`args`, a list of strings", id="null in args"),
         pytest.param(CANONICAL.replace('"thread_id"', "[1]"), 6, "invalid `session`", id="session"),

@@ -15,6 +15,8 @@ def dry_run(plan: Plan, *, as_json: bool) -> None:
     text = pasteable(plan.invocation)
     if plan.copy:
         say(f"{plan.engine.name} has lost session {plan.session}: the copy that was kept would be put back first")
+    if plan.carry:
+        say(f"first, {plan.carry.why('would be')}")
     if not as_json:
         print(text)
         return

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from git_agent_runner.commands.policy import Mode, Wish
 
 # The conversation is not there, or nothing says which one it was.
-GONE = frozenset({"no_run", "record_elsewhere", "session_unknown", "session_malformed", "session_missing"})
+GONE = frozenset(
+    {"no_run", "record_elsewhere", "repository_copied", "session_malformed", "session_missing", "session_unknown"}
+)
+# It is there, but not for this directory: a new one takes its place on the person's word only.
+AWAY = frozenset({"directory_bound", "session_not_placed"})
 # It may be there, but this engine version cannot be asked for it by name.
 UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
 
@@ -27,7 +31,8 @@ def otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error
     """The plan that takes the resume's place, `error` its `instead_of`. Raises the error itself where there is none."""
     if mode == "strict":
         error.message = f"{STRICT}: {error.message}"
-    if mode in ("strict", "fail") or error.code not in GONE | UNSUPPORTED or _mistyped(wish, error):
+    replaceable = GONE | UNSUPPORTED | (AWAY if mode == "fresh" else frozenset())
+    if mode in ("strict", "fail") or error.code not in replaceable or _mistyped(wish, error):
         raise error
     return _plan(ctx, wish, mode, record, error)._replace(instead_of=error)
 

@@ -1,4 +1,4 @@
-"""A session that its engine has lost, and that a copy in the run directory brings back."""
+"""A session that is not where the run goes on, and one that its engine has lost: put there before the attempt."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
     Raises UserError as `plan_resume` does.
     """
     plan = _plan(ctx, wish, record)
+    if plan.carry and not wish.dry_run:
+        from git_agent_runner.conversation.carry import perform  # a rare need
+
+        record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
+        say(plan.carry.why("was"))
+        plan = _plan(ctx, wish, record)
     if plan.copy is None or wish.dry_run:
         return plan
     from git_agent_runner.conversation.restore import put_back  # a rare need

@@ -137,6 +137,7 @@ def _foretold(plan: Plan) -> str:
     why = f" ({plan.instead_of.message})" if plan.instead_of else ""
     if plan.kind == "resume":
         back = "; its engine has lost the session: the copy would be put back first" if plan.copy else ""
+        back += f"; first, {plan.carry.why('would be')}" if plan.carry else ""
         return f"would be resumed{back}"
     new = "begin a new session" if plan.kind == "fresh" else f"continue {plan.engine.name}'s newest session"
     return f"would {new}{why}"

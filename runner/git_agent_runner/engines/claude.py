@@ -158,6 +158,7 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     expires=partial(retention.claude, claude_store.locate),
     stored=claude_store.stored,
+    laid=claude_store.laid,
     root=claude_store.root,
     writer=claude_store.writer,
 )

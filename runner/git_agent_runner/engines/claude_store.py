@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +48,12 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     return files.stored(_projects(query), located)
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The lines' `cwd` may go on naming another directory (tried on 1.0.128 and 2.1.332)."""
+    data = files.renamed(files.lone(pieces, rf"[^/]+/{old}\.jsonl").data, "sessionId", old, query.session or "")
+    return (Piece(f"{files.dashes(query.cwd)[:_LONGEST]}/{query.session}.jsonl", data),)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -177,6 +177,7 @@ ENGINE = Engine(
     launch_note=_launch_note,
     trust="--skip-git-repo-check",
     stored=codex_store.stored,
+    laid=codex_store.laid,
     root=codex_store.root,
     writer=codex_store.writer,
 )

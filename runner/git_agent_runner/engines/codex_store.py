@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ def locate(query: StoreQuery) -> Located:
 def stored(query: StoreQuery, located: Located) -> Stored:
     """The one file is enough: its own index codex makes anew (0.44.0 to 0.171.0)."""
     return files.stored(os.path.join(root(query), "sessions"), located)
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Found by the id in its name, whatever the directory (tried on 0.65.0 and 0.171.0)."""
+    piece, new = files.lone(pieces, rf"\d{{4}}/\d\d/\d\d/rollout-[^/]+-{old}\.jsonl"), query.session or ""
+    return (Piece(piece.name.replace(old, new), files.renamed(piece.data, "id|session_id", old, new)),)
 
 
 def root(query: StoreQuery) -> str:

@@ -139,6 +139,7 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
     stored=copilot_store.stored,
+    laid=copilot_store.laid,
     root=copilot_store.root,
     writer=copilot_store.writer,
 )

@@ -9,7 +9,7 @@ import os
 from typing import NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery
 from git_agent_runner.times import moment
 
 
@@ -55,6 +55,12 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
         if begun and begun.talk and begun.created is not None and begun.created >= since:
             made += [(begun.created, session)] if files.same(begun.cwd, query.cwd) else []
     return tuple(session for _, session in sorted(made))
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Its events are enough (tried on 1.0.102)."""
+    data = files.renamed(files.lone(pieces, rf"{old}/events\.jsonl").data, "sessionId", old, query.session or "")
+    return (Piece(f"{query.session}/events.jsonl", data),)
 
 
 def root(query: StoreQuery) -> str:

@@ -15,7 +15,7 @@ from git_agent_runner.times import moment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from git_agent_runner.engines.spec import Located
+    from git_agent_runner.engines.spec import Located, Piece
 
     Name = str | os.PathLike[str]
 
@@ -88,6 +88,18 @@ def stored(root: str, located: Located) -> Stored:
     """The one file of a session, which lies somewhere below `root`."""
     name = os.path.relpath(located.path, root) if located.state == "present" and located.path else ""
     return Stored(root, (name,) if name and not name.startswith("..") else ())
+
+
+def lone(pieces: tuple[Piece, ...], shape: str) -> Piece:
+    """The one file of a session. Raises ValueError where there are others, or its name is of no such shape."""
+    if len(pieces) != 1 or not re.fullmatch(shape, pieces[0].name):
+        raise ValueError(f"these are not the files of a session: {[piece.name for piece in pieces]}")
+    return pieces[0]
+
+
+def renamed(data: bytes, keys: str, old: str, new: str) -> bytes:
+    """JSON in which the values of these keys that are the old id are the new one; the rest byte for byte."""
+    return re.sub(rb'("(?:%b)"\s*:\s*)"%b"' % (keys.encode(), re.escape(old.encode())), rb'\1"%b"' % new.encode(), data)
 
 
 def is_flocked(path: Name) -> bool:

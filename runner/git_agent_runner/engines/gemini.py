@@ -197,5 +197,6 @@ ENGINE = Engine(
     trust="--skip-trust",
     expires=partial(retention.gemini, gemini_store.locate),
     stored=gemini_store.stored,
+    laid=gemini_store.laid,
     root=gemini_store.root,
 )

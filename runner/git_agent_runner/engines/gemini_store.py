@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -67,6 +67,23 @@ def stored(query: StoreQuery, located: Located) -> Stored:
     session = query.session or ""
     chats = [path for path in _chats(query, session[:8]) if (chat := _read(path)) and chat.session == session]
     return Stored(str(bucket), tuple(f"chats/{path.name}" for path in chats))
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """A header may go on naming another directory's hash, and a bucket needs no entry in the registry: gemini fills a
+    named one from the hashed one (tried on 0.36.0 and 0.61.0).
+    """
+    new = query.session or ""
+    return tuple(_laid(piece, old, new) for piece in pieces)
+
+
+def _laid(piece: Piece, old: str, new: str) -> Piece:
+    folder, _, name = piece.name.rpartition("/")
+    found = _FILE.fullmatch(name)
+    if folder != "chats" or not found or not found[2].startswith(old[:8]) or "/" in found[2]:
+        raise ValueError(f"'{piece.name}' is no file of session {old}")
+    ending = name.rpartition(".")[2]
+    return Piece(f"chats/session-{found[1]}-{new[:8]}.{ending}", files.renamed(piece.data, "sessionId", old, new))
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -195,6 +195,7 @@ ENGINE = Engine(
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
+    laid=opencode_store.laid,
     root=opencode_store.root,
     export=opencode_store.export,
     import_=_import,

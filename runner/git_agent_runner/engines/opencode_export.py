@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -83,6 +83,43 @@ def document(connection: sqlite3.Connection, session: str) -> bytes | None:
         for message in connection.execute(_MESSAGES, (session,))
     ]
     return json.dumps({"info": _info(dict(zip(row.keys(), row, strict=True))), "messages": messages}).encode()
+
+
+def moved(document: bytes, old: str, new: str, cwd: str) -> bytes:
+    """The document as one of another directory, and, where the ids differ, as another session: what belongs to it has
+    new ids then, too, in the order of the old ones. Raises ValueError for a document of another form.
+    """
+    found = json.loads(document)
+    try:
+        if found["info"]["id"] != old:
+            raise ValueError(f"it is the document of session {found['info']['id']!a}")
+        found["info"]["directory"] = cwd
+        if old != new:
+            own = [name for message in found["messages"] for name in _names(message)]
+            found = _replaced(found, {old: new, **{name: _beside(name, new) for name in own}})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it is no document of opencode's") from error
+    return json.dumps(found).encode()
+
+
+def _names(message: dict[str, Any]) -> Iterator[str]:
+    yield message["info"]["id"]
+    yield from (part["id"] for part in message["parts"])
+
+
+def _beside(name: str, session: str) -> str:
+    """An id begins with its time, by which things are in order; what follows only keeps it apart from others."""
+    from hashlib import sha256
+
+    return name[:16] + sha256(f"{name} {session}".encode(errors="surrogateescape")).hexdigest()[:14]
+
+
+def _replaced(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, names) for inner in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def _info(row: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, StoreQuery, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +86,13 @@ def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     if _is_sqlite(query, database):
         return _sqlite_rows(database, session)
     return _json_rows(_data(query) / "storage" / "session", session)
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The ids of messages and parts are keys of the database: another session's are all others."""
+    from git_agent_runner.engines.opencode_export import moved
+
+    return (Piece("", moved(files.lone(pieces, ".*").data, old, query.session or "", query.cwd)),)
 
 
 def root(query: StoreQuery) -> str:

@@ -161,5 +161,6 @@ ENGINE = Engine(
     parse_version=parse_version,
     elsewhere_note=lambda _version: None,
     stored=qwen_store.stored,
+    laid=qwen_store.laid,
     root=qwen_store.root,
 )

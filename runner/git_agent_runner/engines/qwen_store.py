@@ -6,16 +6,18 @@ are only read, and the engine is never started.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_CWD = re.compile(rb'"cwd"\s*:\s*"(?:[^"\\]|\\.)*"')
 _MOVABLE: Version = (0, 11)  # 0.10.1 knows neither $QWEN_HOME nor $QWEN_RUNTIME_DIR, 0.24.4 both (their bundles)
 
 
@@ -51,6 +53,13 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 def _chats(query: StoreQuery) -> str:
     """The folder is named by `sanitizeCwd`, in which the process's directory is a real path."""
     return os.path.join(root(query), "projects", files.dashes(query.cwd), "chats")
+
+
+def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """qwen takes a session for that of the directory which its first line names (tried on 0.5.2 and 0.24.4)."""
+    data = files.renamed(files.lone(pieces, rf"{old}\.jsonl").data, "sessionId", old, query.session or "")
+    here = b'"cwd":' + json.dumps(os.path.realpath(query.cwd)).encode()
+    return (Piece(f"{query.session}.jsonl", _CWD.sub(lambda _: here, data, count=1)),)
 
 
 def root(query: StoreQuery) -> str:

@@ -97,6 +97,13 @@ class Stored(NamedTuple):
     names: tuple[str, ...]
 
 
+class Piece(NamedTuple):
+    """One file of a session, by its name below the root of `Stored`; of an engine that imports, the document."""
+
+    name: str
+    data: bytes
+
+
 class StoreQuery(NamedTuple):
     """Where to look: the engine's environment, the working directory (absolute), and the engine's version."""
 
@@ -175,6 +182,9 @@ class Engine(NamedTuple):
     expires: Callable[[StoreQuery], float | None] | None = None
     # The files of a session of its own, and the folder below which they belong also when they are not there.
     stored: Callable[[StoreQuery, Located], Stored] | None = None
+    # The pieces of that session as they must be to be session `query.session` of the directory `query.cwd`, where it is
+    # known. Raises ValueError for pieces that are not its own.
+    laid: Callable[[StoreQuery, str, tuple[Piece, ...]], tuple[Piece, ...]] | None = None
     # Of a store that all sessions share: one session as a document (None: it cannot be had), and how to take it back
     # from a file.
     export: Callable[[StoreQuery], bytes | None] | None = None

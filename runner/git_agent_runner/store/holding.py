@@ -36,6 +36,7 @@ class Holder(NamedTuple):
     worktree: str
     since: str
     common_dir: str
+    common_dir_id: str
 
 
 class Seat(NamedTuple):
@@ -51,7 +52,18 @@ def ourselves(layout: Layout, record: Record, since: str) -> Holder:
     import psutil  # the supervisor needs it in any case
 
     started = psutil.Process().create_time()
-    return Holder(record.handle, record.run_id, os.getpid(), started, record.worktree, since, layout.common_dir)
+    common_dir = layout.common_dir
+    where = (record.worktree, since, common_dir, directory_id(common_dir))
+    return Holder(record.handle, record.run_id, os.getpid(), started, *where)
+
+
+def directory_id(path: str) -> str:
+    """Of a directory, however it is moved: `<device>:<inode>`; empty where there is none. A copy has another."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return ""
+    return f"{facts.st_dev}:{facts.st_ino}"
 
 
 def session_lock(layout: Layout, environ: Mapping[str, str], store: tuple[str, str], session: str) -> str:
@@ -103,6 +115,7 @@ def signed(path: str) -> Holder | None:
             str(found["worktree"]),
             str(found["since"]),
             str(found["common_dir"]),
+            str(found["common_dir_id"]),
         )
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None

@@ -47,6 +47,8 @@ SHAPE = Shape(
         Field("worktree", "worktree", TEXT),
         Field("worktreeId", "worktree_id", TEXT),
         Field("cwd", "cwd", TEXT),
+        Field("commonDir", "common_dir", TEXT),
+        Field("commonDirId", "common_dir_id", TEXT),
         Field("startCommit", "start_commit", optional(TEXT)),
         Field("status", "status", STATUS),
         Field("attempts", "attempts", COUNT),

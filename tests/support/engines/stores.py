@@ -103,9 +103,12 @@ def opencode_import(path: str) -> None:
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
     with sqlite3.connect(data / "opencode.db") as database:
         row = (session, os.environ["PWD"], found["info"]["time"]["created"], None)
-        database.execute("INSERT INTO session VALUES (?, ?, ?, ?)", row)
+        moved = "ON CONFLICT (id) DO UPDATE SET directory = excluded.directory"
+        database.execute(f"INSERT INTO session VALUES (?, ?, ?, ?) {moved}", row)
         for message in found["messages"]:
-            _opencode_turn(database, session, message["info"]["id"], message["parts"][0]["text"])
+            known = database.execute("SELECT 1 FROM message WHERE id = ?", (message["info"]["id"],)).fetchone()
+            if not known:
+                _opencode_turn(database, session, message["info"]["id"], message["parts"][0]["text"])
     database.close()
 
 

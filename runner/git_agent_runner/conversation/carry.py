@@ -1,0 +1,165 @@
+"""The run's conversation, taken along: to where its work tree was moved, or into a copy of the repository as a fork."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from git_agent_extractors.model import Session
+from git_agent_runner import moved
+from git_agent_runner.context import Context
+from git_agent_runner.conversation import place
+from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.engines.spec import Engine, StoreQuery, Version
+from git_agent_runner.errors import UserError
+from git_agent_runner.model import Record
+from git_agent_runner.preflight import hold
+from git_agent_runner.present import command_line
+from git_agent_runner.sessions import seat
+from git_agent_runner.store.holding import directory_id, hold_session, ourselves, signed
+
+
+class Carry(NamedTuple):
+    """What is to be done before the attempt. `record` is the run's as it will be then, `source` where the session is
+    now, `session` its id from then on. `original` is the common git directory of the repository that this is a copy of.
+    """
+
+    record: Record
+    source: StoreQuery
+    session: str
+    original: str | None = None
+
+    def why(self, did: str) -> str:
+        """For people; `did` is "was" or "would be"."""
+        engine, old = self.record.agent_name, self.source.session
+        if self.original:
+            return (
+                f"session {old} belongs to the repository '{_top(self.original)}', of which this is a copy:"
+                f" its copy {self.session} {did} made for this one"
+            )
+        return f"session {old} {did} put where {engine} looks for it in '{self.record.cwd}'"
+
+
+def needed(
+    ctx: Context, engine: Engine, version: Version, known: Record, record: Record, session: str | None
+) -> Carry | None:
+    """What has to be carried, if anything. `known` is the record as it is stored, `record` the one to go on with,
+    `session` the id that the person gave.
+
+    Raises UserError `repository_copied` and `directory_bound` where something would have to be, and cannot.
+    """
+    value = session or known.session.value or ""
+    source = StoreQuery(ctx.environ, known.cwd, version, value)
+    if session is None:
+        copied = moved.original(known, ctx.layout.common_dir, lambda: signed(seat(ctx, known, engine, value).path))
+        if copied:
+            return _fork(ctx, engine, record, source, copied)
+    same = known.worktree == record.worktree and os.path.isdir(known.cwd)
+    if engine.elsewhere(version, same) or not known.cwd:
+        return None
+    located = engine.locate(source)
+    named = located.cwd if engine.import_ else None  # in a store that all share, it decides; elsewhere, the place does
+    if named and _is_strange(named, known, record):
+        raise _bound(engine, record, value, named)
+    there = os.path.realpath(named) == os.path.realpath(record.cwd) if named else known.cwd == record.cwd
+    if there or not place.can(engine):
+        return None
+    carry = Carry(record, source, value)
+    return carry if _bundle(ctx, engine, carry) else None
+
+
+def perform(ctx: Context, engine: Engine, binary: str, carry: Carry) -> Record:
+    """Do it; the record as it is then. Raises UserError `run_live`, `session_held`, `session_not_placed`."""
+    record = carry.record
+    with (
+        hold(ctx, record),
+        hold_session(seat(ctx, record, engine, carry.session), ourselves(ctx.layout, record, record.updated_at)),
+    ):
+        try:
+            _put(ctx, engine, binary, carry)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise UserError(
+                f"{engine.name}'s session {carry.source.session} cannot be put where it looks for it in"
+                f" '{record.cwd}': {reason}",
+                code="session_not_placed",
+                hints=(_fresh(record),),
+            ) from error
+        now = ctx.runs.update(record.handle, lambda old: _following(old, record))
+    return now._replace(branch=record.branch)
+
+
+def _put(ctx: Context, engine: Engine, binary: str, carry: Carry) -> None:
+    bundle = _bundle(ctx, engine, carry)
+    if bundle is None:
+        raise ValueError("it is gone")
+    target = carry.source._replace(cwd=carry.record.cwd, session=carry.session)
+    place.put(ctx, engine, binary, bundle, target)
+    if engine.locate(target).state == "absent":
+        raise ValueError(f"{engine.name} did not take it")
+
+
+def _following(old: Record, new: Record) -> Record:
+    return old._replace(
+        session=new.session,
+        parent_session=new.parent_session,
+        worktree=new.worktree,
+        worktree_id=new.worktree_id,
+        cwd=new.cwd,
+        common_dir=new.common_dir,
+        common_dir_id=new.common_dir_id,
+    )
+
+
+def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, original: str) -> Carry:
+    session = source.session or ""
+    there = f"cd {command_line((_top(original),))}"
+    refused = UserError(
+        f"this repository is a copy of '{_top(original)}', whose conversation session {session} is, and no copy of it"
+        " can be made",
+        code="repository_copied",
+        hints=(f'go on with it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
+    )
+    try:
+        new = place.another(session, directory_id(ctx.layout.common_dir))
+    except ValueError:
+        raise refused from None
+    own = moved.at_home(record, ctx.layout.common_dir)
+    carry = Carry(own._replace(session=Session(engine.field, new), parent_session=session), source, new, original)
+    if place.can(engine) and _bundle(ctx, engine, carry):
+        return carry
+    raise refused
+
+
+def _bundle(ctx: Context, engine: Engine, carry: Carry) -> Bundle | None:
+    """A fork goes on from what this repository's last attempt left, not from what the original has come to since."""
+    run_id, source = carry.record.run_id, carry.source
+    try:
+        if carry.original:
+            return place.copied(ctx, run_id, source.session or "") or place.stored(engine, source)
+        return place.stored(engine, source) or place.copied(ctx, run_id, source.session or "")
+    except (OSError, ValueError):
+        return None
+
+
+def _is_strange(home: str, known: Record, record: Record) -> bool:
+    """Is the session's directory there, and neither the run's now nor the run's before?"""
+    ours = {os.path.realpath(known.cwd), os.path.realpath(record.cwd)}
+    return os.path.isdir(home) and os.path.realpath(home) not in ours
+
+
+def _bound(engine: Engine, record: Record, session: str, home: str) -> UserError:
+    command = f"git agent resume {record.handle}"
+    return UserError(
+        f"to {engine.name} session {session} is one of '{home}', not of the run's directory '{record.cwd}'",
+        code="directory_bound",
+        hints=(f'to go on with it there: {command} --cwd {command_line((home,))} "<message>"', _fresh(record)),
+    )
+
+
+def _fresh(record: Record) -> str:
+    return f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"'
+
+
+def _top(common_dir: str) -> str:
+    return os.path.dirname(common_dir) if os.path.basename(common_dir) == ".git" else common_dir
