@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -66,9 +67,19 @@ def empty_repo(tmp_path: Path) -> GitRepo:
     return make(tmp_path / "repo")
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Repositories that are made once, by the first test that wants them, and then copied."""
+    return {"place": tmp_path_factory.mktemp("templates")}
+
+
 @pytest.fixture
-def repo(empty_repo: GitRepo) -> GitRepo:
+def repo(template: dict[str, Path], tmp_path: Path) -> GitRepo:
     """A repository with two commits, c1 and c2, on `main`."""
-    empty_repo.commit("c1", f="a\n")
-    empty_repo.commit("c2", f="a\nb\n")
-    return empty_repo
+    if "repo" not in template:
+        made = make(template["place"] / "repo")
+        made.commit("c1", f="a\n")
+        made.commit("c2", f="a\nb\n")
+        template["repo"] = made.path
+    shutil.copytree(template["repo"], tmp_path / "repo", symlinks=True)
+    return GitRepo(tmp_path / "repo")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from git_agent_runner.engines.spec import Engine, Version
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0  # seconds; gemini takes 2 on an idle machine, 20 were seen on a busy one
 REMEMBERED = 8  # installations of one engine
 
 # Where an engine describes the flags of its headless form, when not in plain `--help`.

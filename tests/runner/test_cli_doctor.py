@@ -26,6 +26,7 @@ from git_agent_runner.store.layout import Layout
 from support import docs
 from support.cli import Cli
 from support.runs import leave
+from support.waiting import until
 
 Harm = Callable[[Cli, Record], object]
 
@@ -373,11 +374,8 @@ def unprivileged(ask: Callable[[], object]) -> str:
 
 
 def test_a_running_run_is_left_alone(cli: Cli) -> None:
-    process = cli.start("start", "-e", "codex", "x", FAKE_CMD="sleep 60")
-    deadline = time.monotonic() + 60
-    while not (Index(cli.layout).handles() and cli.attempt().pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    process = cli.start("start", "-e", "codex", "x", FAKE_CMD="sleep 600")
+    until(lambda: Index(cli.layout).handles() and cli.attempt().pid, "the engine runs")
     record = cli.record()
     empty = cli.layout.attempt(record.run_id, 2)
     os.mkdir(empty)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,20 +13,20 @@ import pytest
 
 from git_agent_fixtures.recording.processes import over
 from support.cli import Cli, wait_for
+from support.waiting import PATIENCE, until
 
 
 class Running:
     """A `start` whose stand-in has printed its session and works until it is ended."""
 
-    def __init__(self, cli: Cli, *words: str, work: str = "exec sleep 60", when: str = "FAKE_CMD") -> None:
+    def __init__(self, cli: Cli, *words: str, work: str = "exec sleep 600", when: str = "FAKE_CMD") -> None:
         ready = cli.home / "ready"
         ready.unlink(missing_ok=True)
         self.process = cli.start(*words, cwd=None, **{when: f"echo $$ > '{ready}'; {work}"})
         self.tool = psutil.Process(int(wait_for(ready)))
         record = cli.record()
         wait_for(Path(cli.layout.attempt(record.run_id, record.attempts), "stdout"))
-        while cli.record().session.value is None:
-            time.sleep(0.02)
+        until(lambda: cli.record().session.value, "the session is known")
 
     @property
     def engine(self) -> int:
@@ -35,7 +34,7 @@ class Running:
 
     def end(self, number: int) -> int:
         self.process.send_signal(number)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
     def ended(self) -> bool:
@@ -60,8 +59,7 @@ def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 
 def wait_until_over(running: list[psutil.Process]) -> None:
-    while not all(map(over, running)):
-        time.sleep(0.02)
+    until(lambda: all(map(over, running)), "everything is over")
 
 
 @pytest.mark.parametrize(
@@ -85,12 +83,12 @@ def test_asked_to_end(cli: Cli, number: int, status: int) -> None:
 
 def test_twice_means_now(cli: Cli) -> None:
     """The first Ctrl-C goes to the engine, which takes no notice; the second does not wait for it."""
-    run = Running(cli, "start", "-e", "codex", "x", work="trap '' INT TERM; sleep 60 & wait; sleep 60")
+    run = Running(cli, "start", "-e", "codex", "x", work="trap '' INT TERM; sleep 600 & wait; sleep 600")
     os.kill(run.engine, signal.SIGSTOP)  # nor does the engine itself
     run.process.send_signal(signal.SIGINT)
     run.process.send_signal(signal.SIGINT)
     run.process.send_signal(signal.SIGINT)
-    run.process.communicate(timeout=60)
+    run.process.communicate(timeout=PATIENCE)
     assert (run.process.returncode, run.ended(), cli.record().status) == (130, True, "interrupted")
 
 
@@ -140,8 +138,7 @@ def test_killed_with_its_engine(cli: Cli) -> None:
 def test_killed_after_the_engine_was_done(cli: Cli) -> None:
     run = Running(cli, "start", "-e", "claude", "x", when="FAKE_END")
     kept = Path(cli.layout.attempt(cli.record().run_id, 1), "stdout")
-    while '"type":"result"' not in kept.read_text():
-        time.sleep(0.02)
+    until(lambda: '"type":"result"' in kept.read_text(), "the result is printed")
     run.kill_all()
     assert "  dead  " in cli.ok("list").out
     cli.ok("resume", "go on")
@@ -160,7 +157,7 @@ def test_killed_while_resuming(cli: Cli) -> None:
 def test_killed_before_the_engine_said_its_session(cli: Cli, engine: str) -> None:
     """claude's id is ours, but claude never began; opencode's would be in its store."""
     program, ready = cli.home / engine, cli.home / "ready"
-    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo 2.1.332 && exit\necho $$ > '{ready}'; sleep 60\n")
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo 2.1.332 && exit\necho $$ > '{ready}'; sleep 600\n")
     program.chmod(0o755)
     cli.repo.git("config", f"agent.{engine}.binary", str(program))
     process = cli.start("start", "-e", engine, "x")

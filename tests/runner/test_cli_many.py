@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from support.cli import Cli, Done
-from support.watching import PATIENCE, until
+from support.waiting import PATIENCE, until
 
 CRASH = "kill -9 $PPID"
 LIMITED = str(Path(__file__).parents[2] / "fixtures/recordings/codex/0.171.0/14a-ratelimit/stdout")
@@ -30,7 +30,7 @@ def branch(cli: Cli, tmp_path: Path, name: str) -> Path:
 def live(cli: Cli, where: Path) -> subprocess.Popen[bytes]:
     """An attempt that is going on; its git-agent."""
     before = len(cli.calls())
-    begun = cli.start("start", "-e", "codex", "begin", cwd=where, FAKE_CMD="exec sleep 60", FAKE_ID="new")
+    begun = cli.start("start", "-e", "codex", "begin", cwd=where, FAKE_CMD="exec sleep 600", FAKE_ID="new")
     until(lambda: len(cli.calls()) > before and cli.ok("list", "--json").json["runs"][0]["session"], "it has begun")
     return begun
 
@@ -164,7 +164,7 @@ def test_a_session_that_is_put_back_is_said(cli: Cli) -> None:
 @pytest.mark.parametrize("session", ["none", "new"])
 def test_the_time_of_each_run_is_limited(cli: Cli, session: str) -> None:
     cli.begin(FAKE_ID=session, FAKE_EXIT="3", FAKE_CMD=CRASH)
-    done = cli.run("resume", "--all", "--timeout", "1", "--json", FAKE_CMD="exec sleep 60")
+    done = cli.run("resume", "--all", "--timeout", "1", "--json", FAKE_CMD="exec sleep 600")
     assert (done.status, done.json["resumed"][0]["status"]) == (1, "timed_out")
 
 
@@ -271,7 +271,7 @@ def test_a_signal_ends_all(cli: Cli, tmp_path: Path, number: signal.Signals) -> 
     handles = [
         cli.begin(cwd=branch(cli, tmp_path, name), FAKE_CMD=CRASH, FAKE_ID="new").handle for name in ("a", "b", "c")
     ]
-    done = cli.start("resume", "--all", "--jobs", "2", FAKE_CMD="exec sleep 60")
+    done = cli.start("resume", "--all", "--jobs", "2", FAKE_CMD="exec sleep 600")
     until(lambda: len(cli.calls()) == 5, "two have begun")
     until(lambda: sum(cli.record(handle).attempts == 2 for handle in handles) == 2, "two are recorded")
     done.send_signal(number)

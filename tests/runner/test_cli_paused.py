@@ -6,15 +6,14 @@ import os
 import select
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from git_agent_runner.supervise.capture import PIPE
-from support.cli import PATIENCE, Cli
+from support.cli import Cli
 from support.gitrepo import GitRepo
+from support.waiting import PATIENCE, until
 
 # More than the pipes between the engine and the reader hold; then it works on.
 SAID = 4 * PIPE
@@ -30,7 +29,7 @@ def paused(cli: Cli, *words: str, seconds: int) -> subprocess.Popen[bytes]:
     """A `start` whose reader does not read, and that can show no more until it does."""
     reader, writer = os.pipe()
     process = cli.start_into(writer, "start", "-e", "codex", "begin", *words, cwd=None, FAKE_CMD=f"{SAYS}{seconds}")
-    wait_until(lambda: not select.select([], [writer], [], 0)[1])
+    until(lambda: not select.select([], [writer], [], 0)[1], "the pipe is full")
     os.close(writer)
     process.stderr = os.fdopen(reader, "rb")
     return process
@@ -40,25 +39,18 @@ def said(cli: Cli) -> bytes:
     return b"".join(path.read_bytes() for path in Path(cli.layout.runs_dir).glob("*/attempts/0001/stderr"))
 
 
-def wait_until(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_engine_all_the_same(cli: Cli, number: signal.Signals) -> None:
     process = paused(cli, seconds=600)
     process.send_signal(number)
-    wait_until(lambda: cli.attempt().ended_at)
+    until(lambda: cli.attempt().ended_at, "the attempt has ended")
     process.communicate(timeout=PATIENCE)
     assert (process.returncode, cli.record().status) == (128 + number, "interrupted")
 
 
 def test_the_time_out_ends_the_engine_all_the_same(cli: Cli) -> None:
     process = paused(cli, "--timeout", "15", seconds=600)
-    wait_until(lambda: cli.attempt().ended_at)
+    until(lambda: cli.attempt().ended_at, "the attempt has ended")
     _, err = process.communicate(timeout=PATIENCE)
     assert cli.record().status == "timed_out"
     assert b"timed_out" in err

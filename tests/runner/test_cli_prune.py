@@ -15,6 +15,7 @@ from git_agent_runner.store import attempts, pointer
 from git_agent_runner.store.index import Index
 from support.cli import Cli, ask
 from support.runs import leave
+from support.waiting import until
 
 NOW = "2026-11-27T10:15:02.250Z"
 OLD = "2020-01-01T00:00:00.000Z"
@@ -115,11 +116,8 @@ def test_notes_are_taken_along_when_asked(cli: Cli) -> None:
 
 
 def test_a_run_that_goes_on_stays(cli: Cli) -> None:
-    process = cli.start("start", "-e", "codex", "x", FAKE_CMD="sleep 60")
-    deadline = time.monotonic() + 60
-    while not (Index(cli.layout).handles() and cli.attempt().pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    process = cli.start("start", "-e", "codex", "x", FAKE_CMD="sleep 600")
+    until(lambda: Index(cli.layout).handles() and cli.attempt().pid, "the engine runs")
     handle = cli.record().handle
     done = cli.run("prune", handle)
     assert (done.status, done.lines) == (1, [f"warning: run {handle} stays: it is going on"])

@@ -48,7 +48,7 @@ def test_exit_status(cli: Cli, environ: dict[str, str], status: int, verdict: st
 def test_time_out(cli: Cli, after: str, status: int, verdict: str) -> None:
     if after:
         cli.repo.git("config", "agent.stallAfter", "1")
-    done = cli.run("start", "-e", "codex", "--timeout", "4", "x", FAKE_CMD="exec sleep 60")
+    done = cli.run("start", "-e", "codex", "--timeout", "4", "x", FAKE_CMD="exec sleep 600")
     assert (done.status, cli.record().status, cli.attempt().exit_status) == (status, verdict, -2)
     assert any("stalled: nothing printed" in line for line in done.lines) == bool(after)
     assert cli.record().session.value  # printed before

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import PATIENCE, PROGRAM, Cli
+from support.cli import PROGRAM, Cli
+from support.waiting import PATIENCE
 
 
 class Person:

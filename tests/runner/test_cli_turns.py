@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,8 @@ from git_agent_extractors.model import Session
 from git_agent_runner.model import Record
 from git_agent_runner.store import attempts
 from git_agent_runner.store.locks import is_locked
-from support.cli import PATIENCE, Cli, wait_for
+from support.cli import Cli, wait_for
+from support.waiting import PATIENCE, until
 
 
 class Working:
@@ -55,17 +55,14 @@ class Left:
 
 
 def until_gone(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(
+        lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE,
+        f"process {pid} ends",
+    )
 
 
 def until_waiting(cli: Cli, handle: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_locked(cli.layout.waiting_lock(handle)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: is_locked(cli.layout.waiting_lock(handle)), f"somebody waits for {handle}")
 
 
 @pytest.fixture
@@ -116,8 +113,8 @@ def test_the_session_that_a_start_has_just_begun_is_held(cli: Cli, tmp_path: Pat
     work = Working(
         cli, "start", "-e", "codex", "one", work=f"until grep -q value '{cli.layout.index_dir}'/*; do :; done"
     )
-    while not (session := cli.record(cli.pointers()["main"]).session).value:
-        time.sleep(0.02)
+    until(lambda: cli.record(cli.pointers()["main"]).session.value, "the session is known")
+    session = cli.record(cli.pointers()["main"]).session
     done = there.run("resume", other.handle, "--session", str(session.value), "two")
     assert (done.status, "is at work on session" in done.lines[0]) == (128, True)
     work.go_on()

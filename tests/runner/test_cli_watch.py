@@ -17,7 +17,8 @@ import pytest
 from git_agent_runner.policies import taken
 from git_agent_runner.policies.decide import JITTER
 from support.cli import Cli
-from support.watching import CRASH, PATIENCE, kept, messages, ours, policies, until
+from support.waiting import PATIENCE, until
+from support.watching import CRASH, kept, messages, ours, policies
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 LIMITED = str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")
@@ -40,7 +41,7 @@ def test_a_dead_run_goes_on(cli: Cli) -> None:
 
 
 def test_a_killed_git_agent_is_dead_too(cli: Cli) -> None:
-    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 600")
     until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
     for process in [psutil.Process(begun.pid), *psutil.Process(begun.pid).children(recursive=True)]:
         process.kill()
@@ -187,7 +188,7 @@ def test_left_as_it_is(cli: Cli, action: str, status: int, end: str) -> None:
 
 
 def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:
-    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 600")
     until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
     begun.send_signal(signal.SIGINT)
     begun.communicate()
@@ -207,7 +208,7 @@ def test_a_run_that_was_replaced_is_left_in_peace(cli: Cli) -> None:
 def silent(cli: Cli) -> subprocess.Popen[bytes]:
     """A run whose engine prints its session and then nothing more; git-agent of that attempt."""
     cli.repo.git("config", "agent.stallAfter", "1")
-    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 60")
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD="exec sleep 600")
     until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
     return begun
 
@@ -227,7 +228,7 @@ def test_a_silent_engine_that_met_an_error_is_nudged_by_the_errors_rule(cli: Cli
     cli.repo.git("config", "agent.stallAfter", "1")
     cli.repo.git("config", "agent.continueMessage", "now?")
     error = json.dumps({"type": "error", "message": "exceeded retry limit, last status: 429 Too Many Requests"})
-    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD=f"echo '{error}' >/proc/$PPID/fd/1; exec sleep 60")
+    begun = cli.start("start", "-e", "codex", "begin", FAKE_CMD=f"echo '{error}' >/proc/$PPID/fd/1; exec sleep 600")
     until(lambda: cli.calls() and cli.record().session.value, "the session is stored")
     policies(cli, 'on_error = { match = "rate_limited", action = "resume" }\non_idle = "fail"')
     done = cli.ok("watch")

@@ -14,7 +14,8 @@ import pytest
 from git_agent_runner import worker
 from git_agent_runner.policies import watching
 from support.cli import Cli, ask, wait_for
-from support.watching import CRASH, PATIENCE, kept, ours, policies, until
+from support.waiting import PATIENCE, until
+from support.watching import CRASH, kept, ours, policies
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 LIMITED = str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")
@@ -164,7 +165,7 @@ def test_a_watch_that_was_killed_goes_on(cli: Cli) -> None:
 def test_two_do_not_watch_at_once(cli: Cli) -> None:
     cli.begin(FAKE_CMD=CRASH)
     policies(cli, 'on_dead = "resume"')
-    first = cli.start("watch", FAKE_CMD="sleep 60")
+    first = cli.start("watch", FAKE_CMD="sleep 600")
     until(lambda: len(cli.calls()) == 2, "its worker has started an engine")
     second = cli.run("watch", "--json")
     first.send_signal(signal.SIGTERM)
@@ -177,7 +178,7 @@ def test_two_do_not_watch_at_once(cli: Cli) -> None:
 def test_a_signal_ends_what_it_started(cli: Cli, number: signal.Signals) -> None:
     cli.begin(FAKE_CMD=CRASH)
     policies(cli, 'on_dead = { action = "resume", attempts = "forever" }')
-    watch = cli.start("watch", FAKE_CMD="exec sleep 60")
+    watch = cli.start("watch", FAKE_CMD="exec sleep 600")
     until(lambda: cli.record().attempts == 2 and cli.attempt(2).pid, "its worker has started an engine")
     watch.send_signal(number)
     watch.communicate(timeout=PATIENCE)
@@ -190,7 +191,7 @@ def test_a_signal_ends_what_it_started(cli: Cli, number: signal.Signals) -> None
 def test_what_a_watch_ended_with_itself_the_next_takes_up(cli: Cli, number: signal.Signals) -> None:
     cli.begin(FAKE_CMD=CRASH)
     policies(cli, 'on_dead = "resume"')
-    watch = cli.start("watch", FAKE_CMD="exec sleep 60")
+    watch = cli.start("watch", FAKE_CMD="exec sleep 600")
     until(lambda: cli.record().attempts == 2 and cli.attempt(2).pid, "its worker has started an engine")
     watch.send_signal(number)
     watch.communicate(timeout=PATIENCE)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import PATIENCE, Cli, Done
+from support.cli import Cli, Done
+from support.waiting import PATIENCE
 
 
 class Tmux:

@@ -20,9 +20,8 @@ from git_agent_runner.store import attempts
 from support import faults
 from support.cli import PROGRAM, Cli, Done
 from support.faults import Fault
-from support.watching import until
+from support.waiting import PATIENCE, until
 
-PATIENCE = 60.0
 # Of linux/prctl.h and linux/capability.h.
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
@@ -98,7 +97,7 @@ def test_only_the_engine_is_killed(cli: Cli, tmp_path: Path, step: str) -> None:
     cli.begin()
     before = faults.complete(store(cli))
     wrong = fault(tmp_path, "kill engine", step, 1)
-    done = under(cli, wrong, "resume", "go on", FAKE_CMD="exec sleep 60")
+    done = under(cli, wrong, "resume", "go on", FAKE_CMD="exec sleep 600")
     assert (done.status, wrong.happened()) == (137, True)
     assert cli.attempt(2).status in ("interrupted", "no_output")
     goes_on(cli, before)

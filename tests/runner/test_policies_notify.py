@@ -72,7 +72,7 @@ def test_what_hangs_is_not_waited_for(
     here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(notify, "PATIENCE", 1.0)
-    shower(tmp_path / "bin", tmp_path / "log", "exec sleep 60")
+    shower(tmp_path / "bin", tmp_path / "log", "exec sleep 600")
     told(here, monkeypatch, tmp_path / "bin", ("sleep", "60"))
     handle = here.record().handle
     assert capfd.readouterr().err == f"git-agent: 'sleep' was to tell of run {handle}, and ended with 124\n"

@@ -258,7 +258,7 @@ def test_a_program_without_its_interpreter(place: Place) -> None:
 
 def test_a_program_that_hangs_is_ended_with_its_children(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("git_agent_runner.probe.TIMEOUT", 2.0)
-    place.program(f"trap '' INT TERM; echo $$ > {place.folder}/pid; sleep 60 & sleep 60")
+    place.program(f"trap '' INT TERM; echo $$ > {place.folder}/pid; sleep 600 & sleep 600")
     assert place.refusal().message == f"{place.bin}/codex --version gave no answer in 2 s"
     assert not Path(f"/proc/{(place.folder / 'pid').read_text().strip()}").exists()
 

@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import psutil
 import pytest
 
 from git_agent_runner.supervise.signals import ENDING, caught
+from support.waiting import PATIENCE, until
 
 DRIVE = Path(__file__).parents[1] / "support" / "drive.py"
 ROOT = Path(__file__).parents[2]
@@ -26,15 +26,8 @@ def drive(folder: Path, *words: str, how: str = "headless") -> subprocess.Popen[
     """A supervisor whose engine has printed its first line."""
     argv = [sys.executable, str(DRIVE), how, str(folder), *words]
     process = subprocess.Popen(argv, env=dict(os.environ) | {"PYTHONPATH": IMPORTS})
-    wait_for(lambda: b"\n" in read(folder))
+    until(lambda: b"\n" in read(folder), "the first line")
     return process
-
-
-def wait_for(holds: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def read(folder: Path) -> bytes:
@@ -47,7 +40,7 @@ def pid(folder: Path) -> int:
 
 
 def finish(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]:
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     outcome: dict[str, Any] = json.loads((folder / "outcome").read_text())
     return outcome
 
@@ -62,7 +55,7 @@ def gone(number: int) -> bool:
 def test_ctrl_c_reaches_the_engine_once(tmp_path: Path) -> None:
     process = drive(tmp_path, "deaf", "SIGINT")
     process.send_signal(signal.SIGINT)
-    wait_for(lambda: b"SIGINT" in read(tmp_path))
+    until(lambda: b"SIGINT" in read(tmp_path), "the signal arrives")
     process.send_signal(signal.SIGINT)  # the second asks to end it
     outcome = finish(process, tmp_path)
     assert read(tmp_path).count(b"SIGINT") == 1
@@ -125,6 +118,7 @@ import os, signal, sys
 from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.supervise.spawn import run_headless
 from support.drive import files
+from support.waiting import PATIENCE, until
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 run_headless(Invocation((sys.executable, "-c", {_LOOK!r}), None, "/"), dict(os.environ), files(sys.argv[1]))
 """
@@ -163,7 +157,7 @@ def test_the_message_is_whole_though_we_are_killed_before_it_is_read(tmp_path: P
     process.kill()
     process.wait()
     (tmp_path / "gate").touch()
-    wait_for((tmp_path / "got").exists)
+    until((tmp_path / "got").exists, "the message is read")
     assert (tmp_path / "got").read_bytes() == message
 
 

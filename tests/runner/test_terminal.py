@@ -25,6 +25,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.supervise.spawn import SpawnFailed
 from git_agent_runner.supervise.terminal import run_terminal
 from support.drive import BEHAVE, invocation
+from support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", "tests"))
@@ -67,7 +68,7 @@ class Person:
         return self.process
 
     def see(self, text: bytes) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             self.look(0.1)
@@ -80,7 +81,7 @@ class Person:
 
     def type(self, keys: bytes) -> None:
         while keys:
-            ready, writable, _ = select.select([self.eyes], [self.eyes], [], 30)
+            ready, writable, _ = select.select([self.eyes], [self.eyes], [], PATIENCE)
             if ready:
                 self.look(0)
             if writable:
@@ -88,7 +89,7 @@ class Person:
 
     def outcome(self) -> dict[str, Any]:
         assert self.process
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < deadline
             self.look(0.1)
@@ -257,7 +258,7 @@ def test_a_terminal_that_is_gone_ends_the_engine(person: Person) -> None:
     os.close(person.terminal)
     os.close(person.eyes)
     try:
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     finally:
         person.eyes, person.terminal = os.openpty()
     assert json.loads((person.folder / "outcome").read_text())["exit_status"] == 5
@@ -268,7 +269,7 @@ def test_a_screen_that_nobody_reads_does_not_keep_the_engine_from_ending(person:
     process = person.start("full_pipe")
     person.see(b"\n")
     os.kill(process.pid, signal.SIGTERM)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert json.loads((person.folder / "outcome").read_text())["survivors"] == []
 
 

@@ -17,7 +17,7 @@ from git_agent_runner.supervise import tree
 ROOT = Path(__file__).parents[2]
 # Tests that run at the same time must not end each other's engines.
 MARKER = {"GIT_AGENT_HANDLE": "7f3a9c21", "GIT_AGENT_RUN_DIR": f"/run/{os.getpid()}"}
-SLEEP = "import time; print(flush=True); time.sleep(60)"
+SLEEP = "import time; print(flush=True); time.sleep(600)"
 QUICK = ((signal.SIGINT, 0.3), (signal.SIGTERM, 0.3), (signal.SIGKILL, 5.0))
 
 
@@ -36,7 +36,7 @@ class Engine:
         return {process.pid for process in tree.members(self.root)}
 
 
-def starting(*options: str, then: str = "time.sleep(60)") -> str:
+def starting(*options: str, then: str = "time.sleep(600)") -> str:
     """Code that starts one child for each group of options of Popen, tells their pids, and goes on."""
     children = [f"subprocess.Popen([sys.executable, '-c', {SLEEP!r}], stdout=subprocess.PIPE, {o})" for o in options]
     ready = "[c.stdout.readline() for c in children]"
@@ -144,7 +144,7 @@ def test_those_that_appear_meanwhile_end_too(engines: list[Engine]) -> None:
     engine = start(
         engines,
         starting(
-            "", then=f"{handler}\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint(flush=True)\ntime.sleep(60)"
+            "", then=f"{handler}\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint(flush=True)\ntime.sleep(600)"
         ),
         MARKER,
     )
@@ -163,7 +163,7 @@ def test_survivors_are_named(engines: list[Engine]) -> None:
 
 
 def test_who_is_in_a_hurry_gets_the_next_signal_at_once(engines: list[Engine]) -> None:
-    code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print(flush=True); time.sleep(600)"
     engine = start(engines, code)
     ended = tree.end(engine.root, ((signal.SIGINT, 3600.0), (signal.SIGKILL, 5.0)), lambda _: True)
     assert ended.signals == ("SIGINT", "SIGKILL")

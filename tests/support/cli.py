@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +16,15 @@ from git_agent_runner.model import Attempt, Record
 from git_agent_runner.store import attempts, notes, pointer
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
+from support import forks
 from support.gitrepo import GitRepo
+from support.waiting import PATIENCE, until
 
 STAND_INS = Path(__file__).parent / "engines"
 TERMINALS = Path(__file__).parent / "terminals"  # last on PATH: where there is a real tmux, it is tried
 SOURCES = [str(Path(git_agent_runner.cli.__file__).parents[1]), *(path for path in sys.path if path)]
 # -P: the directory that the person is in must not be searched for modules.
 PROGRAM = (sys.executable, "-P", "-m", "git_agent_runner.cli")
-PATIENCE = 60.0
 
 
 class Done(NamedTuple):
@@ -76,6 +76,9 @@ class Cli(NamedTuple):
 
     def run(self, *words: str, stdin: bytes | None = None, cwd: Path | None = None, **environ: str) -> Done:
         """The command, to its end; `environ` is added to its environment."""
+        if stdin is None and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environ):
+            status, out, err = forks.run(words, cwd or self.repo.path, self.environ(**environ), PATIENCE)
+            return Done(status, out.decode(), err.decode(errors="replace"))
         done = subprocess.run(
             (*PROGRAM, *words),
             cwd=cwd or self.repo.path,
@@ -142,11 +145,7 @@ def _only(handles: list[str]) -> str:
 
 def wait_for(path: Path) -> str:
     """What the file holds, once it holds something."""
-    deadline = time.monotonic() + PATIENCE
-    while not (path.exists() and path.read_text()):
-        assert time.monotonic() < deadline, f"{path} never came"
-        time.sleep(0.02)
-    return path.read_text()
+    return until(lambda: path.exists() and path.read_text(), f"{path} comes") or ""
 
 
 def ask(*words: str) -> int:

@@ -27,7 +27,7 @@ from git_agent_runner import cli, context, steps
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
-PATIENCE = 10.0  # seconds
+PATIENCE = 300.0  # seconds
 JUMP = -86_400.0  # seconds; backwards is the worse direction
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from git_agent_runner.policies import taken
 from support.cli import Cli, Done
 
 CRASH = "kill -9 $PPID"
-PATIENCE = 60.0  # seconds
 
 
 def policies(cli: Cli, text: str) -> None:
@@ -24,13 +20,6 @@ def messages(cli: Cli) -> list[str]:
 
 def kept(cli: Cli) -> taken.Kept | None:
     return taken.read(cli.layout, cli.record().run_id)
-
-
-def until(found: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def ours(done: Done) -> list[str]:

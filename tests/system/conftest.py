@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from git_agent_fixtures import home
 from git_agent_fixtures.engines import Pin, cache_directory, install
 from git_agent_fixtures.server.serving import serving
+from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.spec import parse_version
+from git_agent_runner.probe import flags, probe, user_cache_dir
 from system.support import BIN, World, end_all, prepare
 
 # Read before any test has a home of its own: the cache is the person's.
@@ -24,6 +30,28 @@ def binary(pin: Pin) -> Path:
     return install(pin, CACHE)
 
 
+class Probed(NamedTuple):
+    """What a binary printed as its version, and the files that git-agent keeps of having asked it."""
+
+    printed: str
+    cache: dict[str, bytes]
+
+
+@cache
+def ask(pin: Pin, binary: Path) -> Probed:
+    """Once for all tests of a process: gemini and opencode take seconds to tell their version and their flags."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = home.make(pin, Path(folder, "home"), "http://127.0.0.1:9")
+        told = subprocess.run((binary, "--version"), env=place.env, cwd=folder, capture_output=True, check=True)
+        printed = (told.stdout or told.stderr).decode().strip().partition("\n")[0]  # copilot adds advice
+        assert parse_version(printed) == parse_version(pin.version)
+        if pin.engine in MODULES:
+            engine, asked = load(pin.engine), user_cache_dir(place.env)
+            flags(engine, probe(engine, str(binary), place.env, asked), place.env, asked)
+        files = place.root.glob(".cache/git-agent/*")
+        return Probed(printed, {str(path.relative_to(place.root)): path.read_bytes() for path in files})
+
+
 @pytest.fixture
 def world(
     pin: Pin,
@@ -34,14 +62,17 @@ def world(
 ) -> Iterator[World]:
     """A repository on `feature/retry` with one commit, and this engine, of this version, configured in it."""
     monkeypatch.setenv("GIT_AGENT_CACHE", str(CACHE))  # where homes look for an engine's own Node.js
+    probed = ask(pin, binary)
+    record_property("printed", probed.printed)
+    record_property("pin", str(pin))
     with serving(tmp_path / "requests.jsonl") as server:
         place = home.make(pin, tmp_path / "home", server.url)
         place.env["PATH"] = f"{BIN}:{place.env['PATH']}"
+        for name, data in probed.cache.items():
+            file = place.root / name
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.write_bytes(data)
         made = prepare(World(pin, place, server, tmp_path / "repo", binary))
-        told = made.run(str(binary), "--version")
-        printed = (told.out or told.err).strip().partition("\n")[0]  # copilot adds advice
-        record_property("printed", printed)
-        assert parse_version(printed) == parse_version(pin.version)
         try:
             yield made
         finally:

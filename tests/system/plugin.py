@@ -1,36 +1,47 @@
-"""The options of system tests, and the choice of versions; `tests/conftest.py` loads it before any collecting."""
+"""The suite's options and the draw of what one run goes through; `tests/conftest.py` loads it before collecting."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from git_agent_fixtures.engines import PINS
+from git_agent_fixtures.engines import PINS, Pin
 from system.matrix import Matrix
-from system.selection import Slice, of_change, selected, selected_of_long
+from system.selection import Draw, Marks, of_change, one_of_each, selected
 
-HERE = Path(__file__).parent
-_CHOSEN = pytest.StashKey[Slice | None]()
+TESTS = Path(__file__).parents[1]
+HERE = TESTS / "system"
+# What takes longest begins first, so that no worker is left alone with it at the end.
+FIRST = ("system", "hooks")
+_DRAW = pytest.StashKey[Draw | None]()
+_MARKS = {
+    "every_version": "runs on every pinned engine version in every run",
+    "engine_independent": "tests what is the same for every engine: two engines, which the commit draws, run it",
+    "long_matrix": "one in sixty-four of these runs, which the commit draws, on the newest versions too",
+    "one_of(group)": "of each file's tests of a group one runs on each engine, which the commit draws",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("system tests")
-    group.addoption("--all-versions", action="store_true", help="every test on older engine versions too")
-    group.addoption("--slice", metavar="COMMIT", help="draw the tests on older versions as that commit does")
+    group = parser.getgroup("git-agent")
+    group.addoption("--everything", action="store_true", help="every test, on every pinned engine version")
+    group.addoption("--draw", metavar="WORD", help="draw as the commit of that name does, or as any other word")
     group.addoption("--matrix", metavar="FOLDER", help="write there what passed on which version as Markdown")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "every_version: runs on every pinned engine version in every run")
-    config.addinivalue_line("markers", "long_matrix: of these a part runs, on the newest versions too")
+    for name, meaning in _MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
     if hasattr(config, "workerinput"):
-        given = config.workerinput["slice"]
-        config.stash[_CHOSEN] = given and Slice(*given)
+        given = config.workerinput["draw"]
+        config.stash[_DRAW] = given and Draw(*given)
         return
-    every = config.getoption("--all-versions")
-    config.stash[_CHOSEN] = None if every else of_change(config.rootpath, config.getoption("--slice"))
+    everything = config.getoption("--everything")
+    config.stash[_DRAW] = None if everything else of_change(config.rootpath, config.getoption("--draw"))
     if folder := config.getoption("--matrix"):
         config.pluginmanager.register(Matrix(Path(folder, "system-matrix.md")))
         config.pluginmanager.register(Matrix(Path(folder, "fault-matrix.md"), long=True))
@@ -39,42 +50,67 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """All workers of pytest-xdist must collect the same tests, whatever is committed meanwhile."""
-    chosen = node.config.stash[_CHOSEN]
-    node.workerinput["slice"] = chosen and tuple(chosen)
+    draw = node.config.stash[_DRAW]
+    node.workerinput["draw"] = draw and tuple(draw)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What was chosen, where it is seen with -q, too; nothing when no system test ran."""
-    reports = (report for kind in terminalreporter.stats.values() for report in kind)
-    if any("tests/system/" in getattr(report, "nodeid", "") for report in reports):
-        terminalreporter.write_line(f"slice: {config.stash[_CHOSEN] or 'every test on every engine version'}")
+    """Which engines ran, and what was drawn, also with -q."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    for line in _engines(reports):
+        terminalreporter.write_line(line)
+    draw = config.stash[_DRAW]
+    if draw is not None:
+        terminalreporter.write_line(f"draw: {draw}; the same again: make test DRAW={draw.word or 'WORD'}")
+
+
+def _engines(reports: Iterable[Any]) -> Iterator[str]:
+    """A line for each engine version, as it printed its version, with the number of its tests."""
+    called = [dict(report.user_properties) for report in reports if getattr(report, "when", "") == "call"]
+    counted = Counter((facts["pin"], facts["printed"]) for facts in called if "pin" in facts)
+    for (pin, printed), number in sorted(counted.items()):
+        yield f"engine {pin}: {number} tests on the binary that prints '{printed}'"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `pin` (or `world`) runs on each engine version, unless it names its own pins."""
     named = any("pin" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
-    if _is_ours(metafunc.definition) and "pin" in metafunc.fixturenames and not named:
+    if metafunc.definition.path.is_relative_to(HERE) and "pin" in metafunc.fixturenames and not named:
         metafunc.parametrize("pin", PINS, ids=str, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen = config.stash[_CHOSEN]
-    for item in filter(_is_ours, items):
-        item.add_marker(pytest.mark.system)
-    left = [item for item in items if not (chosen is None or _is_selected(item, chosen))]
-    kept = [item for item in items if chosen is None or _is_selected(item, chosen)]
-    config.hook.pytest_deselected(items=left)
-    items[:] = kept
+    draw = config.stash[_DRAW]
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.system)
+    chosen = items if draw is None else _chosen(items, draw)
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = sorted(chosen, key=_place)
 
 
-def _is_ours(item: pytest.Item) -> bool:
-    return item.path.is_relative_to(HERE)
+def _chosen(items: list[pytest.Item], draw: Draw) -> list[pytest.Item]:
+    """Of a group one test runs on each engine version that is chosen."""
+    picked = [item for item in items if selected(item.nodeid, _pin(item), draw, _marks(item))]
+    marked = {item: item.get_closest_marker("one_of") for item in picked}
+    groups = {
+        item.nodeid: f"{item.path} {mark.args[0]} {_pin(item)}" for item, mark in marked.items() if mark is not None
+    }
+    ones = one_of_each(groups, draw)
+    return [item for item in picked if item.nodeid not in groups or item.nodeid in ones]
 
 
-def _is_selected(item: pytest.Item, chosen: Slice) -> bool:
+def _pin(item: pytest.Item) -> Pin | None:
     case = getattr(item, "callspec", None)  # only parametrized functions have one
-    pin = case.params.get("pin") if case and _is_ours(item) else None
-    if item.get_closest_marker("long_matrix") is not None:
-        return selected_of_long(item.nodeid, chosen)
-    every = item.get_closest_marker("every_version") is not None
-    return pin is None or selected(item.nodeid, pin, chosen, every=every)
+    pin = case.params.get("pin") if case and item.path.is_relative_to(HERE) else None
+    return pin if isinstance(pin, Pin) else None
+
+
+def _marks(item: pytest.Item) -> Marks:
+    return Marks(*(item.get_closest_marker(name) is not None for name in Marks._fields))
+
+
+def _place(item: pytest.Item) -> int:
+    room = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+    return FIRST.index(room) if room in FIRST else len(FIRST)

@@ -1,43 +1,78 @@
-"""Which engine versions a system test runs on: the newest always, older ones in part, a different part each commit."""
+"""Which tests one run goes through: engines in their newest versions, of the rest a part that the commit draws."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from git_agent_fixtures.engines import NEWEST, PINS, Pin
 
-PARTS = 4  # of so many tests on an older version, one runs
+TOUCHED_PARTS = 2  # of so many tests on the older version of an engine whose files are touched, one runs
 LONG_PARTS = 64  # of so many tests of a long matrix, one runs, whatever the version
+ENGINES = tuple(sorted({pin.engine for pin in NEWEST}))
+DRAWN_ENGINES = 2  # a test of what is the same for every engine runs on so many
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 
-class Slice(NamedTuple):
-    """`commit` (any word) draws the part; engines in `touched` run whole on their older versions too."""
+class Draw(NamedTuple):
+    """`word`, the commit unless one is given, draws the part; engines in `touched` run on their older versions too."""
 
-    commit: str
+    word: str
     touched: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        whole = f", all of {', '.join(self.touched)} (changed)" if self.touched else ""
-        return f"1/{PARTS} of the tests on older engine versions, drawn by {self.commit[:12] or 'no commit'}{whole}"
+        older = f"; older versions of {', '.join(self.touched)}, whose files are changed" if self.touched else ""
+        return f"{self.word[:12] or 'no commit'}{older}"
 
 
-def selected(test: str, pin: Pin, chosen: Slice, *, every: bool) -> bool:
-    """Does the test with this node id run on this version? `every`: it runs on all of them."""
-    return every or pin in NEWEST or pin.engine in chosen.touched or _drawn(f"{chosen.commit} {test}")
+class Marks(NamedTuple):
+    """What a test says of itself: pytest's marks of these names."""
+
+    every_version: bool = False
+    engine_independent: bool = False
+    long_matrix: bool = False
 
 
-def selected_of_long(test: str, chosen: Slice) -> bool:
-    """The same for a test of a long matrix, which no run but that of every version goes through."""
-    return _drawn(f"{chosen.commit} {test}", LONG_PARTS)
+def selected(test: str, pin: Pin | None, draw: Draw, marks: Marks) -> bool:
+    """Does the test with this node id run on this version?"""
+    if marks.long_matrix:
+        return _one_of(LONG_PARTS, f"{draw.word} {test}")
+    if pin is None or pin.engine not in ENGINES:
+        return True
+    if marks.engine_independent and pin.engine not in _engines(test, pin, draw):
+        return False
+    return pin in NEWEST or marks.every_version or _is_touched(test, pin, draw)
 
 
-def _drawn(text: str, parts: int = PARTS) -> bool:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % parts == 0
+def one_of_each(groups: Mapping[str, str], draw: Draw) -> set[str]:
+    """Of tests by node id, with their groups, the one of each group that is drawn."""
+    found: dict[str, str] = {}
+    for test in sorted(groups, key=lambda test: _number(f"{draw.word} {test}")):
+        found.setdefault(groups[test], test)
+    return set(found.values())
+
+
+def _engines(test: str, pin: Pin, draw: Draw) -> list[str]:
+    """The engines that this test runs on: the same for all its cases, others for the next test."""
+    name = re.sub(re.escape(str(pin)), "", test)
+    return sorted(ENGINES, key=lambda engine: _number(f"{draw.word} {name} {engine}"))[:DRAWN_ENGINES]
+
+
+def _is_touched(test: str, pin: Pin, draw: Draw) -> bool:
+    """However many engines a change touches, their older versions take the time of one."""
+    return pin.engine in draw.touched and _one_of(TOUCHED_PARTS * len(draw.touched), f"{draw.word} {test}")
+
+
+def _one_of(parts: int, text: str) -> bool:
+    return _number(text) % parts == 0
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def touched(paths: Iterable[str]) -> tuple[str, ...]:
@@ -47,13 +82,14 @@ def touched(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names & {pin.engine for pin in PINS}))
 
 
-def of_change(root: Path, commit: str | None = None) -> Slice:
-    """The slice of the commit checked out at `root`, or of another; nothing is touched where there is no history."""
-    commit = commit or _git(root, "rev-parse", "HEAD")
+def of_change(root: Path, word: str | None = None) -> Draw:
+    """The draw of the commit checked out at `root`, or of a word; nothing is touched where there is no history."""
+    head = _git(root, "rev-parse", "HEAD")
     base = _git(root, "merge-base", "HEAD", "origin/main")
-    if not base or base == _git(root, "rev-parse", "HEAD"):
+    if not base or base == head:
         base = _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
-    return Slice(commit, touched(_git(root, "diff", "--name-only", base).splitlines()) if base else ())
+    changed = _git(root, "diff", "--name-only", base).splitlines() if base else ()
+    return Draw(word or head, touched(changed))
 
 
 def _git(root: Path, *words: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 import psutil
 
@@ -17,10 +16,10 @@ from git_agent_fixtures.home import Home
 from git_agent_fixtures.recording import processes
 from git_agent_fixtures.server.log import Entry
 from git_agent_fixtures.server.serving import Server
+from support.waiting import PATIENCE
 
 BIN = Path(sys.executable).parent
 BRANCH = "feature/retry"
-T = TypeVar("T")
 
 # What an engine must be given to run the scripted shell commands.
 ALLOW: dict[str, tuple[str, ...]] = {
@@ -31,8 +30,6 @@ ALLOW: dict[str, tuple[str, ...]] = {
     "qwen": ("--yolo",),
     "copilot": ("--allow-all-tools",),
 }
-
-_PATIENCE = 180  # seconds until a hang is called one; nothing is asserted about time
 
 
 class Done(NamedTuple):
@@ -61,7 +58,7 @@ class World(NamedTuple):
             input=stdin if stdin is not None else "",
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=PATIENCE,
             check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)
@@ -157,15 +154,6 @@ def refused(done: Done, *words: str) -> Done:
 def succeeded(done: Done) -> Done:
     assert done.status == 0, f"exit {done.status}\n{done.out}\n{done.err}"
     return done
-
-
-def until(look: Callable[[], T], what: str) -> T:
-    """The first truthy answer of `look`, asked again and again; a test that waits in vain fails with `what`."""
-    deadline = time.monotonic() + _PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.05)
-    return found
 
 
 def alive(home: Home) -> list[psutil.Process]:

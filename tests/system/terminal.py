@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from git_agent_fixtures.recording import terminal as recorded
+from support.waiting import PATIENCE
 from system.support import BIN, World
 
-_PATIENCE = 120  # seconds until a hang is called one
 _CONTROL = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_=>78]|[\x00-\x20]")
 
 
@@ -33,7 +33,7 @@ class Terminal:
 
     def until(self, look: Callable[[], object], what: str) -> None:
         """Let the program run until `look` is true."""
-        if not self._screen.until(look, time.monotonic() + _PATIENCE):
+        if not self._screen.until(look, time.monotonic() + PATIENCE):
             self._screen.drain()
             assert look(), f"waited in vain: {what}\n{self.text()[-2000:]}"
 
@@ -42,7 +42,7 @@ class Terminal:
 
     def leave(self) -> int:
         """Ctrl-C, and again if it wants to be asked twice, until the program ends; its exit status."""
-        for patience in (*(0.7, 5.0) * 6, _PATIENCE):
+        for patience in (*(0.7, 5.0) * 6, PATIENCE):
             self._screen.press("Ctrl-C")
             self._screen.wait(patience)
             if self._screen.ended():

@@ -53,6 +53,7 @@ def test_a_resume_carries_the_history(described: World) -> None:
 
 
 @with_pi
+@pytest.mark.one_of("message")
 @pytest.mark.parametrize("message", ["--yolo MK2", "- [ ] MK2 a task", "@MK2", "/MK2 x", "MK2 ü\nsecond 'line'"])
 def test_a_message_arrives_as_it_is(described: World, message: str) -> None:
     described.start("MK1")

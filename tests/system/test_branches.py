@@ -13,6 +13,7 @@ from system.stores import sessions
 from system.support import ALLOW, World, prepare, succeeded
 
 
+@pytest.mark.engine_independent
 def test_a_session_follows_its_branch_through_all_that_git_does(world: World, tmp_path: Path) -> None:
     """In a path with blanks and letters of three scripts; at the end from a subdirectory of a renamed branch."""
     world = prepare(world._replace(repo=tmp_path / "my wörk" / "репо 日本"))
@@ -36,6 +37,7 @@ def test_a_session_follows_its_branch_through_all_that_git_does(world: World, tm
     assert world.facts()["branch"] == "feature/backoff"
 
 
+@pytest.mark.engine_independent
 def test_the_newest_run_of_a_branch_is_the_one_that_goes_on(world: World, tmp_path: Path) -> None:
     """Two conversations of one branch, both in reach: the one used last by the branch, the other by its handle."""
     world.start("MK1 the first")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
+
 from system.stores import sessions
 from system.support import ALLOW, World, succeeded
 
 
+@pytest.mark.engine_independent
 def test_of_two_resumes_of_one_run_one_goes_on_and_the_other_is_refused(world: World) -> None:
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
     session, asked = world.session(), len(world.requests())
@@ -27,6 +30,7 @@ def test_of_two_resumes_of_one_run_one_goes_on_and_the_other_is_refused(world: W
     assert sessions(world) == {session}
 
 
+@pytest.mark.engine_independent
 def test_four_starts_at_once_in_two_worktrees(world: World) -> None:
     """Each has its own run, session and directory, and both branches' one commit has the notes of all."""
     # opencode trips over itself when several processes are the first in a home: each would make its database.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from support.waiting import until
 from system.stores import sessions
-from system.support import World, refused, until
+from system.support import World, refused
 
 # Status words in the order of `TROUBLE`. Those that retry in silence, without end, are shown to be stalled.
 TROUBLE = ("RATELIMIT", "AUTHFAIL", "OVERLOAD", "HANGUP")

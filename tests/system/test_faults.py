@@ -14,8 +14,9 @@ import pytest
 from git_agent_fixtures.engines import NEWEST, Pin
 from support import faults
 from support.faults import Fault
+from support.waiting import until
 from system.stores import sessions
-from system.support import ALLOW, Done, World, alive, end_all, until
+from system.support import ALLOW, Done, World, alive, end_all
 
 pytestmark = pytest.mark.long_matrix
 

@@ -27,6 +27,7 @@ def test_the_witness_rewrites_the_index_that_such_variables_name(world: World) -
     assert _index(world) == untouched
 
 
+@pytest.mark.engine_independent
 def test_an_engine_sees_no_variable_of_the_repository_around_it(world: World, tmp_path: Path) -> None:
     seen = _reported_by_the_tool(world, tmp_path)
     hooked = _as_in_a_hook(world)
@@ -39,6 +40,7 @@ def test_an_engine_sees_no_variable_of_the_repository_around_it(world: World, tm
     assert _index(world) == untouched
 
 
+@pytest.mark.engine_independent
 def test_a_hook_of_a_linked_worktree_starts_an_engine_in_it(world: World, tmp_path: Path) -> None:
     """`git commit -a` gives its hooks a temporary index; the engine works in the worktree, on the worktree's branch."""
     seen = _reported_by_the_tool(world, tmp_path)

@@ -6,13 +6,9 @@ import json
 import shlex
 from pathlib import Path
 
-import pytest
-
 from git_agent_fixtures import home
 from system.stores import forget, forget_copies, sessions
 from system.support import World, refused
-
-pytestmark = pytest.mark.every_version
 
 UNKNOWN = {"opencode": f"ses_{'0' * 26}"}
 UUID_OF_NOBODY = "11111111-2222-4333-8444-555555555555"

@@ -14,8 +14,9 @@ import pytest
 
 from git_agent_fixtures.engines import PINS
 from git_agent_fixtures.recording.processes import over
+from support.waiting import until
 from system.stores import sessions
-from system.support import ALLOW, World, alive, end_all, refused, succeeded, until
+from system.support import ALLOW, World, alive, end_all, refused, succeeded
 
 # Versions whose session has no turn on disk before its first reply is complete.
 FIRST_REPLY_LOST = {"claude-1.0.128"}
@@ -23,6 +24,7 @@ FIRST_REPLY_LOST = {"claude-1.0.128"}
 END_WITH_THEIR_READER = {"codex-0.171.0"}
 
 
+@pytest.mark.engine_independent
 def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: World) -> None:
     """The engine works on: nothing starts beside it. Once it is gone, too, the run goes on with its whole history."""
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
@@ -45,7 +47,6 @@ def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: Worl
     assert sessions(world) == {session}
 
 
-@pytest.mark.every_version
 def test_the_machine_crashes_in_the_first_reply(world: World) -> None:
     """Everything dies at once. The run is found again, or the reason why its session cannot be is named."""
     process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")
@@ -98,6 +99,7 @@ def test_of_two_sessions_that_may_be_the_runs_none_is_taken(world: World) -> Non
     assert world.session() == mine
 
 
+@pytest.mark.one_of("signal")
 @pytest.mark.parametrize(
     ("number", "status"),
     [pytest.param(signal.SIGTERM, 143, id="SIGTERM"), pytest.param(signal.SIGINT, 130, id="Ctrl-C")],
@@ -128,6 +130,7 @@ def test_a_time_out_in_a_tool_call(world: World) -> None:
     world.carried("MK1", "MK3")
 
 
+@pytest.mark.engine_independent
 def test_what_an_engine_leaves_running_is_named(world: World, tmp_path: Path) -> None:
     """The tool starts a daemon that nobody waits for; the engine ends well and the daemon is told of."""
     tools = tmp_path / "tools"

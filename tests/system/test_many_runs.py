@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from system.support import ALLOW, World, alive, end_all, succeeded, until
+from support.waiting import until
+from system.support import ALLOW, World, alive, end_all, succeeded
 from system.test_kills import stopped
 
 LIVE = "it is still running; --kill ends it first"
@@ -65,6 +66,7 @@ def foretold(world: World, *words: str) -> tuple[dict[str, str], int]:
     return {one["branch"]: one["kind"] for one in json.loads(done.out)["resumed"]}, done.status
 
 
+@pytest.mark.engine_independent
 def test_dead_failed_live_and_finished_runs(world: World, trees: dict[str, World]) -> None:
     living = slow(trees["live"], "MK21")
     assert foretold(world) == ({"dead": "resume", "failed": "resume"}, 0)

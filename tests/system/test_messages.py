@@ -41,6 +41,7 @@ ALWAYS_REFUSED = {"empty", "blanks", "NUL"}
 COMMANDS = {"claude": {"start", "resume"}, "gemini": {"resume"}, "qwen": {"start", "resume"}}
 
 
+@pytest.mark.one_of("command")
 @pytest.mark.parametrize("command", ["start", "resume"])
 @pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
 def test_messages_arrive_unchanged_or_are_refused(world: World, command: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import pytest
+
 from system.stores import sessions
 from system.support import ALLOW, BRANCH, World, refused, succeeded
 
@@ -50,6 +52,7 @@ def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:
     assert len(sessions(world)) == 1
 
 
+@pytest.mark.engine_independent
 def test_a_run_whose_directory_is_gone(world: World, tmp_path: Path) -> None:
     """It goes on where its branch is now, where this engine version can; else in its own place, made anew."""
     gone = tmp_path / "gone"
@@ -80,6 +83,7 @@ def _take_the_way_out(world: World, said: str, place: Path) -> None:
         succeeded(world.run(*shlex.split(command), cwd=place))
 
 
+@pytest.mark.engine_independent
 def test_two_worktrees_keep_two_conversations(world: World, tmp_path: Path) -> None:
     """One engine, one repository, two branches side by side; the second run began in a subdirectory."""
     second = tmp_path / "second"

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from system.support import ALLOW, World, refused, succeeded
 
 NOTES = "refs/notes/agent"
@@ -34,6 +36,7 @@ def test_a_session_that_git_agent_knows_nothing_of_is_adopted(world: World) -> N
     assert json.loads(world.agent("doctor", "--json").out)["problems"] == []
 
 
+@pytest.mark.engine_independent
 def test_a_run_that_only_its_note_knows_goes_on(world: World) -> None:
     world.commit("work of this branch", work="1\n")
     world.start("MK1 add a retry")
@@ -44,6 +47,7 @@ def test_a_run_that_only_its_note_knows_goes_on(world: World) -> None:
     assert (world.session(), world.facts()["handle"]) == (session, handle)
 
 
+@pytest.mark.engine_independent
 def test_a_note_does_not_give_permissions(world: World) -> None:
     world.commit("work of this branch", work="1\n")
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
@@ -59,6 +63,7 @@ def test_a_note_does_not_give_permissions(world: World) -> None:
     world.carried("MK1", "MK3")
 
 
+@pytest.mark.engine_independent
 def test_records_that_were_lost_or_torn_are_rebuilt(world: World) -> None:
     world.start("MK1 add a retry")
     session, facts = world.session(), world.facts()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from system.stores import forget, forget_copies, sessions
 from system.support import World, refused, succeeded
 
 
+@pytest.mark.engine_independent
 def test_start_or_resume(world: World) -> None:
     """It starts, it resumes; when the engine has lost the session it says so and starts anew, unless it must not."""
     words = ("start", "--resume", "-e", world.pin.engine)

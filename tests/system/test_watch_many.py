@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from git_agent_fixtures.engines import NEWEST
-from system.support import ALLOW, World, alive, until
+from support.waiting import until
+from system.support import ALLOW, World, alive
 
 pytestmark = pytest.mark.long_matrix
 

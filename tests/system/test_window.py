@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,19 +11,10 @@ import pytest
 from git_agent_fixtures import home
 from git_agent_fixtures.engines import NEWEST
 from support.cli import TERMINALS
+from support.waiting import comes, until
 from system.support import World, alive, succeeded
 
-PATIENCE = 120  # seconds until a hang is called one
 MESSAGE = "- [ ] MK2; $(touch canary) 'it' \"is\" \\ and go on"
-
-
-def _wait(look: Callable[[], object], patience: float) -> bool:
-    deadline = time.monotonic() + patience
-    while not look():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.2)
-    return True
 
 
 @pytest.mark.parametrize("pin", [pin for pin in NEWEST if pin.engine in ("claude", "codex")], ids=str, scope="session")
@@ -44,15 +34,15 @@ def test_a_session_goes_on_in_a_new_window(world: World) -> None:
     try:
         inside = ask("display-message", "-p", "#{socket_path},#{pid},0").strip()
         succeeded(world.agent("resume", "--terminal", f"--message={MESSAGE}", TMUX=inside))
-        assert _wait(lambda: "MK2" in [mark for entry in world.requests() for mark in entry.markers], PATIENCE)
+        until(lambda: "MK2" in [mark for entry in world.requests() for mark in entry.markers], "it goes on")
         assert MESSAGE in [text.text for text in world.requests()[-1].users]
         world.carried("MK1", "MK2")
-        assert _wait(lambda: "markersMK1MK2" in "".join(ask("capture-pane", "-p", "-t", ":1").split()), PATIENCE)
+        until(lambda: "markersMK1MK2" in "".join(ask("capture-pane", "-p", "-t", ":1").split()), "it is shown")
 
         for patience in (0.2, 5.0) * 20:  # some want to be asked twice, soon after another
             if len(_windows(ask)) > 1:
                 ask("send-keys", "-t", ":1", "C-c")
-                _wait(lambda: len(_windows(ask)) == 1, patience)
+                comes(lambda: len(_windows(ask)) == 1, patience)
         assert len(_windows(ask)) == 1, ask("capture-pane", "-p", "-t", ":1")
     finally:
         ask("kill-server")

@@ -12,7 +12,7 @@ import time
 import tty
 
 HERE = os.path.abspath(__file__)
-FOREVER = 60.0
+FOREVER = 600.0
 
 
 def say(*words: object, end: str = "\n") -> None:

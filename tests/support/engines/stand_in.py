@@ -14,19 +14,8 @@ line and says goodbye.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import select
-import stat
-import subprocess
 import sys
-import uuid
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # this is a script: pytest's own path is not ours
-
-from support.engines import stores
 
 VERSIONS = {
     "codex": "codex-cli {}",
@@ -46,6 +35,29 @@ NEWEST = {
     "qwen": "0.24.4",
     "copilot": "1.0.102",
 }
+
+
+def described(engine: str, argv: list[str]) -> str | None:
+    """What an engine prints of itself. Most processes of the tests are for this, so that little is imported before."""
+    if "--version" in argv:
+        return VERSIONS[engine].format(os.environ.get("FAKE_VERSION") or NEWEST[engine])
+    return os.environ.get("FAKE_HELP", "") if "--help" in argv else None
+
+
+if __name__ == "__main__" and (text := described(os.path.basename(sys.argv[0]), sys.argv[1:])) is not None:
+    print(text)
+    sys.exit(0)
+
+import json  # noqa: E402  see above
+import re  # noqa: E402  see above
+import stat  # noqa: E402  see above
+
+sys.path.append(
+    os.path.abspath(f"{os.path.realpath(__file__)}/../../..")
+)  # this is a script: pytest's path is not ours
+
+from support.engines import stores  # noqa: E402  see above
+
 IDS = {
     "codex": "01a21f23-5ab8-7ef1-9437-807dbdda8fbf",
     "claude": "8fe03d74-77e1-4cea-9127-7d706ad98311",
@@ -92,12 +104,6 @@ GOODBYE = {
 
 def main() -> int:
     engine, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
-    if "--version" in argv:
-        print(VERSIONS[engine].format(os.environ.get("FAKE_VERSION") or NEWEST[engine]))
-        return 0
-    if "--help" in argv:
-        print(os.environ.get("FAKE_HELP", ""))
-        return 0
     if engine == "opencode" and argv[:1] == ["import"]:
         stores.opencode_import(argv[1])
         return 0
@@ -141,6 +147,8 @@ def log(engine: str, argv: list[str]) -> str | None:
 
 def shell(name: str) -> None:
     if command := os.environ.get(name):
+        import subprocess
+
         subprocess.run(["sh", "-c", command], check=False, stdout=sys.stderr)
 
 
@@ -153,6 +161,8 @@ def session_of(engine: str, wanted: str | None, unknown: str | None) -> str:
 
 def fresh(engine: str) -> str:
     """A session id that nobody has, of the engine's own shape."""
+    import uuid
+
     made = str(uuid.uuid4())
     return {"opencode": f"ses_{made.replace('-', '')[:26]}", "iflow": f"session-{made}"}.get(engine, made)
 
@@ -165,6 +175,8 @@ def stdin() -> tuple[str, str | None]:
     """What stdin is, and all of it. An open pipe on which nobody writes is what makes real engines hang."""
     if os.isatty(0):
         return "tty", None
+    import select
+
     mode = os.fstat(0).st_mode
     if stat.S_ISFIFO(mode) and not select.select([0], [], [], 30.0)[0]:
         return "open_pipe", None

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 def save(engine: str, session: str, message: str | None) -> None:
@@ -78,6 +81,8 @@ def _gemini(session: str, message: str) -> None:
 
 
 def _opencode(session: str, message: str) -> None:
+    import sqlite3
+
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
     data.mkdir(parents=True, exist_ok=True)
     with sqlite3.connect(data / "opencode.db") as database:
@@ -98,6 +103,8 @@ def _opencode_turn(database: sqlite3.Connection, session: str, name: str, messag
 
 def opencode_import(path: str) -> None:
     """As `opencode import FILE` of 1.18.33: the session becomes one of the directory that it is imported in."""
+    import sqlite3
+
     found = json.loads(Path(path).read_bytes())
     session = found["info"]["id"]
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
