@@ -72,7 +72,7 @@ def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
     The source has the pick's author and time, and is no commit of this history.
     """
     form = "--format=%H %at %ct %gs"
-    told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", form, "HEAD", check=False)
+    told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", form, "HEAD", "--", check=False)
     entries = [line.split(" ", 3) for line in told.out.split("\n")[:-1]]
     picks = list(dict.fromkeys(entry[0] for entry in entries if _is_pick(*entry, head=head)))
     if not picks:

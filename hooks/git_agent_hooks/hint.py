@@ -11,6 +11,7 @@ from git_agent_runner.model import Record
 from git_agent_runner.present import shown
 from git_agent_runner.resolve import at_hand
 from git_agent_runner.times import moment
+from git_agent_runner.tying import tie
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -20,12 +21,18 @@ def hint(ctx: Context, fired: Fired) -> str | None:
     if fired.args[2:3] != ("1",) or "GIT_AGENT_HANDLE" in ctx.environ or state.rebasing(ctx.repo):
         return None
     now = time.time()
-    run = at_hand(ctx.repo, ctx.config, ctx.runs, now, None) if ctx.repo.branch else None
-    return None if run is None else _line(run, now)
+    found = at_hand(ctx.repo, ctx.config, ctx.runs, now, None)
+    if found is None or found.record is None:
+        return None
+    if found.ties:
+        tie(ctx, found.record)
+        return found.says[-1]
+    return _line(found.record, now)
 
 
 def _line(run: Record, now: float) -> str:
     seconds = now - (moment(run.updated_at) or now)
     ago = next((f"{int(seconds // unit)} {word} ago" for unit, word in _UNITS if seconds >= unit), "just now")
-    what = f"run {run.handle} ({run.agent_name}, {ago}) waits on {shown(run.branch or '')}"
+    where = f"on {shown(run.branch)}" if run.branch else "in this work tree"
+    what = f"run {run.handle} ({run.agent_name}, {ago}) waits {where}"
     return f'{what}: git agent resume "<message>"'

@@ -15,10 +15,10 @@ from git_agent_runner.present import fatal
 Action = Callable[[Context, Fired], str | None]
 
 
-def _record(ctx: Context, _fired: Fired) -> None:
+def _record(ctx: Context, _fired: Fired) -> str | None:
     from git_agent_hooks.record import record
 
-    record(ctx)
+    return record(ctx)
 
 
 def _carry(ctx: Context, fired: Fired) -> None:

@@ -8,16 +8,22 @@ from git_agent_hooks import state
 from git_agent_runner.context import Context
 from git_agent_runner.resolve import at_hand
 from git_agent_runner.store import noting
+from git_agent_runner.tying import tie
 
 
-def record(ctx: Context) -> None:
-    """Note the run on HEAD: that of the run we are inside, else that of this branch's pointer, if there is one.
+def record(ctx: Context) -> str | None:
+    """Note the run on HEAD: that of the run we are inside, else that of this branch's pointer, or of this work tree
+    without a branch. A line to say where a new branch takes that one along.
 
     In a rebase nothing is done: git and `carry` move the notes of the commits that it makes anew. Raises UserError.
     """
     if ctx.repo.head is None or state.rebasing(ctx.repo):
-        return
-    run = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), ctx.environ.get("GIT_AGENT_HANDLE"))
-    if run is None or run.session.value is None:
-        return
+        return None
+    found = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), ctx.environ.get("GIT_AGENT_HANDLE"))
+    run = found and found.record
+    if found is None or run is None or run.session.value is None:
+        return None
+    if found.ties:
+        tie(ctx, run)
     noting.write(ctx.repo, ctx.repo.head, run, wait=state.PATIENCE)
+    return found.says[-1] if found.ties else None

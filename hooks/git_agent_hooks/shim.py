@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
+from git_agent_runner.trees import MARK as DETACHED
+
 MARK = "# Made by `git agent hooks install`; `git agent hooks uninstall` takes it out."
 # Beside the directory of hooks, as deep as it, and under its own name: what a hook finds by its `$0` it finds there.
 CHAINED = ".git-agent-chained"
@@ -33,6 +35,8 @@ if [ -d "$dir/rebase-merge" ] && [ ! -e "$before" ]; then exit 0; fi
 """
 # To ask git costs more than all the rest. NONE holds what HEAD said when the answer was no, and counts as long as it is
 # newer than the configuration. It is written before git is asked: a pointer that is set meanwhile is newer still.
+# The other file is in a work tree where a run without a branch began. A branch that is made there takes that run along:
+# one without a pointer is looked at once.
 NONE = "agent-none"
 _HAS_RUN = """\
 rebasing() { [ -d "$dir/rebase-merge" ] || [ -d "$dir/rebase-apply" ]; }
@@ -41,7 +45,7 @@ has_run() {
   case $head in
     "ref: refs/heads/.invalid") return 0 ;;
     "ref: refs/heads/"*) ;;
-    *) return 1 ;;
+    *) [ -e "$dir/{mark}" ]; return ;;
   esac
   common=.
   if [ -e "$dir/commondir" ]; then read -r common <"$dir/commondir"; fi
@@ -49,11 +53,10 @@ has_run() {
   none="$dir/{none}"
   if [ "$none" -nt "$common/config" ] && read -r known <"$none" && [ "$known" = "$head" ]; then return 1; fi
   tell "$head"
-  git config --get "branch.${head#ref: refs/heads/}.agentHandle" >/dev/null || return 1
-  tell
+  if git config --get "branch.${head#ref: refs/heads/}.agentHandle" >/dev/null; then tell; else [ -e "$dir/{mark}" ]; fi
 }
 tell() { { printf '%s\\n' "$1" >"$none"; } 2>/dev/null || :; }
-""".replace("{none}", NONE)
+""".replace("{none}", NONE).replace("{mark}", DETACHED)
 _POST_COMMIT = """\
 wanted() {
   if rebasing; then return 1; fi

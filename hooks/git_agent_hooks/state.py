@@ -58,13 +58,13 @@ def take(repo: Repository) -> tuple[Source, ...]:
 
 def moves(repo: Repository) -> int:
     """How many entries HEAD's reflog has; 0 where git keeps none."""
-    return int(in_repo(repo, "rev-list", "--walk-reflogs", "--count", "HEAD").out)
+    return int(in_repo(repo, "rev-list", "--walk-reflogs", "--count", "HEAD", "--").out)
 
 
 def was_reset(repo: Repository, before: int) -> bool:
     """Was HEAD reset since its reflog had so many entries? Git forgets a squash merge then, and so do we."""
     since = max(moves(repo) - before, 0)
-    told = in_repo(repo, "log", "-g", f"-{since}", "--no-show-signature", "--format=%gs", "HEAD").out
+    told = in_repo(repo, "log", "-g", f"-{since}", "--no-show-signature", "--format=%gs", "HEAD", "--").out
     return any(what.startswith("reset:") for what in told.split("\n"))
 
 

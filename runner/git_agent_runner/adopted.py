@@ -12,9 +12,10 @@ from git_agent_runner.context import Context
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
-from git_agent_runner.store import attempts, noting, pointer
+from git_agent_runner.store import attempts, noting
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
 from git_agent_runner.store.locks import Lock, try_lock
+from git_agent_runner.tying import point
 
 
 class Adoption(NamedTuple):
@@ -42,15 +43,9 @@ def write(ctx: Context, adoption: Adoption) -> tuple[Record, tuple[str, ...]]:
             raise UserError(f"run {record.handle} is here already", code="handle_taken", hints=(hint,)) from None
         attempts.begin(ctx.layout, made)
         ctx.runs.create(record)
-        writes = (lambda: noting.write(ctx.repo, tip, record), lambda: _point(ctx, record), lambda: keep(ctx, made))
+        writes = (lambda: noting.write(ctx.repo, tip, record), lambda: point(ctx, record), lambda: keep(ctx, made))
         warnings = [_warning(write) for write in writes]
     return record, tuple(text for text in warnings if text)
-
-
-def _point(ctx: Context, record: Record) -> None:
-    """A branch that is unborn has a pointer, too; one that is gone has none."""
-    if record.branch and (record.start_commit or record.branch == ctx.repo.branch):
-        pointer.write(ctx.repo, record.branch, record.handle)
 
 
 def _warning(write: Callable[[], object]) -> str | None:

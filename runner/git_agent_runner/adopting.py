@@ -16,7 +16,7 @@ from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Note, Record
-from git_agent_runner.preflight import check_version, merged_args
+from git_agent_runner.preflight import check_version, merged_args, refuse_live
 from git_agent_runner.present import quote
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import cache
@@ -69,7 +69,7 @@ def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: st
         )
     program = find_program(ctx, engine)
     check_version(engine, program.version)
-    _refuse_taken(ctx, engine, value)
+    _refuse_taken(ctx, engine, value, wanted.branch)
     located = _located(ctx, engine, program, value, wanted.cwd)
     args = merged_args(engine, program, (), wanted.given, resuming=True)
     record = Record(
@@ -96,7 +96,7 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     asked = trust.launch_args(note, engine, trusted=wanted.trusted)
     program = find_program(ctx, engine)
     check_version(engine, program.version)
-    _refuse_taken(ctx, engine, value)
+    _refuse_taken(ctx, engine, value, wanted.branch)
     located = _located(ctx, engine, program, value, wanted.cwd)
     if not wanted.trusted:
         _refuse_unproven(ctx, note, engine, located)
@@ -118,18 +118,42 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch or own), cwd), "note", says)
 
 
+def known(ctx: Context, record: Record, wanted: Wanted) -> Record:
+    """The record of a run that is here, as it is to be tied. Nothing is written. Raises UserError `run_live`, ….
+
+    On a branch `place` finds out where it works; without one it is this work tree's.
+    """
+    refuse_live(ctx, record)
+    branch = _branch(ctx, wanted.branch)
+    top = work_tree_of(ctx, wanted.cwd) if wanted.cwd else None if branch else ctx.repo.top
+    if wanted.cwd and top is None:
+        raise UserError(f"'{wanted.cwd}' is outside of this repository", code="directory_outside")
+    if wanted.given:
+        engine = load(record.agent_name, ctx.environ)
+        program = find_program(ctx, engine)
+        args = merged_args(engine, program, record.launch_args, wanted.given, resuming=True)
+        record = record._replace(launch_args=args)
+    if top is not None:
+        record = record._replace(worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
+    return record._replace(branch=branch, cwd=wanted.cwd or record.cwd)
+
+
 def taken(ctx: Context, engine: str, value: str) -> str | None:
     """The handle of the run that has this session."""
     rows = cache.listing(ctx.layout, time.time()).rows
     return next((row.handle for row in rows if (row.agent_name, row.session_value) == (engine, value)), None)
 
 
-def _refuse_taken(ctx: Context, engine: Engine, value: str) -> None:
+def _refuse_taken(ctx: Context, engine: Engine, value: str, branch: str | None) -> None:
     if handle := taken(ctx, engine.name, value):
+        named = f" --branch {quote(branch)}" if branch else ""
         raise UserError(
             f"session {value} is that of run {handle} already",
             code="session_taken",
-            hints=(f'git agent resume {handle} "<message>"',),
+            hints=(
+                f'git agent resume {handle} "<message>"',
+                f"to tie that run to another branch: git agent adopt {handle}{named}",
+            ),
         )
 
 

@@ -23,7 +23,7 @@ def best(search: Search) -> Resolved:
     """The run of a branch without a pointer, or of a detached HEAD. Raises UserError `no_run`, CorruptRecord."""
     if search.branch is None:
         return detached.best(search) or _fail(search)
-    return _by_note(search) or _by_index(search) or _fail(search)
+    return _by_note(search) or _by_index(search) or detached.followed(search) or _fail(search)
 
 
 def by_noted_handle(search: Search, text: str, known: list[str]) -> Resolved:
@@ -69,10 +69,11 @@ def _is_ours(search: Search, note: Note) -> bool:
     if note.branch not in search.names:
         return False
     record = search.record(note.handle)
-    if record is not None and record.branch not in (None, *search.names):
-        search.passed_over[note.handle] = f"its record says that it is the run of branch '{record.branch}'"
+    if record is not None and record.branch not in search.names:
+        whose = f"the run of branch '{record.branch}'" if record.branch else "no branch's run any more"
+        search.passed_over[note.handle] = f"its record says that it is {whose}"
         return False
-    return search.counts(note if record is None or record.branch is None else record, noted=True)
+    return search.counts(record or note, noted=True)
 
 
 def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:

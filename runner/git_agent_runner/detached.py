@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from git_agent_runner import refs, trees
+from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note, Record, Repository
 from git_agent_runner.search import Resolved, Search
 from git_agent_runner.store import notes
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from git_agent_runner.store.cache import Row
 
+MOVES = 200  # entries of HEAD's reflog
+MOVED = "checkout: moving from "
 LOOKED = 200  # commits in which a rewritten one is looked for
 REWRITTEN = 3  # runs whose commits are looked for under another name
 NAMED = 3  # runs that a hint names
@@ -30,6 +35,40 @@ def newest(search: Search) -> Resolved | None:
         if record := search.record(row.handle):
             return search.found(record, "the newest run of this work tree without a branch")
     return None
+
+
+def followed(search: Search) -> Resolved | None:
+    """On a branch that was made from this work tree without one (`git switch -c`): the run that it takes along."""
+    here, life = trees.here(search.repo), search.identities.life(search.branch or "")
+    if search.branch != search.repo.branch or life is None or life.unsure:
+        return None
+    birth = life.spans[0].since
+    if not any(row.branch is None and row.worktree_id == here for row in search.rows) or not _from_commit(
+        search, birth
+    ):
+        return None
+    for row in own(search, search.repo.head):
+        record = search.record(row.handle)
+        if record and birth >= int(moment(row.created_at) or inf):
+            return _taken_along(search, record)
+    return None
+
+
+def _taken_along(search: Search, record: Record) -> Resolved:
+    branch = search.branch
+    search.say(f"run {record.handle} began in this work tree without a branch; from now on it is that of '{branch}'")
+    found = search.found(record, "the run of this work tree, which the branch was made in")
+    return found._replace(record=record._replace(branch=branch), ties=True)
+
+
+def _from_commit(search: Search, birth: float) -> bool:
+    """Since the branch was made: did this work tree first come to it from a commit, and not from another branch?"""
+    form = ("--no-show-signature", "--format=%gd %gs", "--date=unix")
+    told = in_repo(search.repo, "log", "-g", f"-{MOVES}", *form, "HEAD", "--", check=False).out.split("\n")[:-1]
+    entries = [line.rpartition("@{")[2].partition("} ") for line in told]
+    since = [what.removeprefix(MOVED) for when, _, what in entries if what.startswith(MOVED) and int(when) >= birth]
+    comers = [words.split(" to ")[0] for words in since if words.split(" to ")[1:] == [search.branch]]
+    return bool(comers) and refs.is_oid(comers[-1])
 
 
 def own(search: Search, tip: str | None) -> list[Row]:

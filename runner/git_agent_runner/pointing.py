@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from git_agent_runner import settings
+from git_agent_runner import settings, trees
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Claim, Identities
@@ -14,7 +14,9 @@ from git_agent_runner.store import attempts, pointer
 
 
 def point(ctx: Context, record: Record) -> None:
-    """An engine process exists: its run is the branch's."""
+    """An engine process exists: its run is the branch's, or that of a work tree without one."""
+    if record.branch is None:
+        trees.mark(ctx.repo)
     if branch := _owner(ctx, record, Claim.NAMESAKE):
         pointer.write(ctx.repo, branch, record.handle)
 

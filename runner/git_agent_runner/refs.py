@@ -121,13 +121,13 @@ def busy_branch(git_dir: str) -> str | None:
         if branch := short_name(_first_line(f"{git_dir}/{name}")):
             return branch
     start = _first_line(f"{git_dir}/BISECT_START")  # a branch's short name, or a commit
-    return start if start and not _is_oid(start) else None
+    return start if start and not is_oid(start) else None
 
 
 def busy_commit(git_dir: str) -> str | None:
     """The commit that HEAD was detached at before the rebase or bisect that goes on."""
     for name in ("rebase-merge/orig-head", "rebase-apply/orig-head", "BISECT_START"):
-        if _is_oid(oid := _first_line(f"{git_dir}/{name}")):
+        if is_oid(oid := _first_line(f"{git_dir}/{name}")):
             return oid
     return None
 
@@ -140,7 +140,7 @@ def _first_line(path: str) -> str:
         return ""
 
 
-def _is_oid(text: str) -> bool:
+def is_oid(text: str) -> bool:
     return len(text) in (40, 64) and not text.strip("0123456789abcdef")
 
 
@@ -159,7 +159,7 @@ def missing(repo: Repository, oids: Iterable[str]) -> set[str]:
 
 def reachable(repo: Repository, oids: Iterable[str], tip: str) -> set[str]:
     """Those of these commits that are the tip or behind it, in two processes, however many are asked for."""
-    asked = {oid for oid in oids if _is_oid(oid)}
+    asked = {oid for oid in oids if is_oid(oid)}
     asked -= missing(repo, asked)
     if not asked:
         return set()
@@ -240,7 +240,7 @@ def dirty(repo: Repository) -> bool:
 
 def commit_summary(repo: Repository, oid: str) -> Summary | None:
     """A commit for a person, by its full name; None if it is gone. GitPython reads it where it can."""
-    if not _is_oid(oid):
+    if not is_oid(oid):
         return None
     if len(oid) == 64:  # GitPython 3.2.1 knows names of 20 bytes only: `head.commit` fails in sha256 repositories
         return _summary_from_git(repo, oid)

@@ -47,31 +47,40 @@ def resolve(
     return _by_pointer(search) or _otherwise(search)
 
 
-def at_hand(repo: Repository, config: Config, index: Index, now: float, environ_handle: str | None) -> Record | None:
-    """The run that a hook may take for this work tree's own without a search: the one that we are inside, else the
-    pointer's. None where there is none, or where its record cannot be read.
+def at_hand(repo: Repository, config: Config, index: Index, now: float, environ_handle: str | None) -> Resolved | None:
+    """The run that a hook may take for this work tree's own without a search: the one that we are inside, the
+    pointer's, or that of a work tree without a branch. None where there is none, or its record cannot be read.
     """
     search = Search(repo, config, index, now)
     if environ_handle and is_handle(environ_handle) and (record := search.record(environ_handle)):
-        return search.found(record, "GIT_AGENT_HANDLE").record
+        return search.found(record, "GIT_AGENT_HANDLE")
     search.branch = repo.branch
-    found = _by_pointer(search) if repo.branch else _of_work_tree(search)
-    return found.record if found else None
+    return _by_pointer(search) or _of_work_tree(search)
 
 
 def _of_work_tree(search: Search) -> Resolved | None:
     from git_agent_runner import detached  # the list of records: not for the usual way
 
-    return detached.newest(search)
+    return detached.followed(search) if search.branch else detached.newest(search)
 
 
 def _by_handle(search: Search, text: str) -> Resolved:
     known = search.index.find_prefix(text)
     if len(known) == 1:
-        return search.found(search.index.read(known[0]), "the handle given")
+        record = search.index.read(known[0])
+        return _taken_along(search, record) or search.found(record, "the handle given")
     from git_agent_runner.candidates import by_noted_handle
 
     return by_noted_handle(search, text, known)
+
+
+def _taken_along(search: Search, record: Record) -> Resolved | None:
+    """A run of this work tree, given by its handle on the branch that was made here since."""
+    search.branch = search.repo.branch
+    if record.branch is not None or search.branch is None or search.branch in search.identities.pointers:
+        return None
+    found = _of_work_tree(search)
+    return found if found and found.handle == record.handle else None
 
 
 def _by_pointer(search: Search) -> Resolved | None:

@@ -21,7 +21,7 @@ class Resolved(NamedTuple):
     """The run. `record` is None when only a note knows it, as in a clone; its branch is the run's branch now.
 
     `how` says for -v which step answered. `others` are handles that would have been as good. `says` are lines to say
-    in any case.
+    in any case. `ties`: it becomes the branch's with this; the caller writes that down.
     """
 
     handle: str
@@ -30,6 +30,7 @@ class Resolved(NamedTuple):
     how: str
     others: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
+    ties: bool = False
 
 
 class Search:

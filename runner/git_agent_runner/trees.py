@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from git_agent_runner.model import Repository
 from git_agent_runner.refs import worktrees
 
 MAIN = "."
+MARK = "agent-detached"
 
 
 def identity(git_dir: str, common_dir: str) -> str:
@@ -26,6 +28,14 @@ def identity(git_dir: str, common_dir: str) -> str:
 
 def here(repo: Repository) -> str:
     return identity(repo.git_dir, repo.common_dir)
+
+
+def mark(repo: Repository) -> None:
+    """Leave word for the installed hooks, which are to cost nothing, that a run without a branch began here."""
+    path = f"{repo.git_dir}/{MARK}"
+    if not os.path.lexists(path):
+        with suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def path_of(repo: Repository, wanted: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,11 @@ import pytest
 from git_agent_hooks import shim
 from git_agent_hooks.install import install
 from git_agent_hooks.place import find
-from git_agent_runner import context
+from git_agent_runner import context, trees
 from git_agent_runner.store import notes
 from support.cli import Cli
-from support.gitrepo import GitRepo
-from support.runs import leave
+from support.gitrepo import GitRepo, dates
+from support.runs import index, leave
 
 HANDLE = "0b01aaaa"
 
@@ -30,16 +31,15 @@ def repo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
     return cli.repo
 
 
-def questions(repo: GitRepo, *words: str) -> int:
-    """How often the hooks of `git WORDS` ask git for a pointer."""
+POINTER, PYTHON = "config --get branch.", "rev-parse --path-format=absolute"
+
+
+def commit(repo: GitRepo, question: str = POINTER) -> int:
+    """How often the hooks of a commit ask git for a pointer, or what Python asks first."""
     trace = repo.path.parent / "trace"
     trace.unlink(missing_ok=True)
-    repo.git(*words, env={"GIT_TRACE": str(trace)})
-    return trace.read_text().count("built-in: git config --get branch.")
-
-
-def commit(repo: GitRepo) -> int:
-    return questions(repo, "commit", "-q", "--allow-empty", "-m", "work")
+    repo.git("commit", "-q", "--allow-empty", "-m", "work", env={"GIT_TRACE": str(trace)})
+    return trace.read_text().count(f"built-in: git {question}")
 
 
 def noted(repo: GitRepo) -> list[str]:
@@ -112,3 +112,31 @@ def test_a_rewrite_is_told_of_where_a_note_was_lost(repo: GitRepo, shell: str, t
     repo.git("notes", "--ref=agent", "copy", third, second)
     assert tell((third, second)) == "quiet"
     assert tell() == "told"  # pre-commit passes nothing on: Python finds out
+
+
+def test_a_run_of_a_work_tree_without_a_branch_is_noted(repo: GitRepo, tmp_path: Path) -> None:
+    """faults A2: without a question to git, and not in a work tree without a run."""
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "a"))
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "b"))
+    first, second = GitRepo(tmp_path / "a"), GitRepo(tmp_path / "b")
+    leave(first, HANDLE, "record")
+    trees.mark(first.facts())
+    assert (commit(first), noted(first)) == (0, [HANDLE])
+    assert commit(second, PYTHON) == 0
+
+
+def test_the_first_commit_on_a_branch_made_there_takes_the_run_along(repo: GitRepo, tmp_path: Path) -> None:
+    """faults A3: one line says so, and a branch that takes none along is looked at once."""
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "a"))
+    one = GitRepo(tmp_path / "a")
+    leave(one, HANDLE, "record")
+    trees.mark(one.facts())
+    env = {**os.environ, **dates(int(time.time()))}
+    one.git("switch", "-q", "-c", "feat/x", env=env)
+    words = ("git", "commit", "-q", "--allow-empty", "-m", "c")
+    done = subprocess.run(words, cwd=one.path, env=env, capture_output=True, text=True, check=True)
+    said = f"git-agent: run {HANDLE} began in this work tree without a branch; from now on it is that of 'feat/x'"
+    assert said in done.stderr
+    assert (noted(one), index(repo).read(HANDLE).branch) == ([HANDLE], "feat/x")
+    one.git("switch", "-q", "-c", "other", "main")
+    assert [commit(one, PYTHON), commit(one, PYTHON)] == [1, 0]

@@ -18,7 +18,7 @@ from git_agent_fixtures.recording import folder
 
 WINDOWS = (512, 4096)
 CHUNKS = (1, 7, 1000)
-SMALL = 32 * 1024  # bytes; of a recording with more, the chunks of one byte are left out for their time
+SMALL = 4 * 1024  # bytes; of a recording with more, the chunks of one byte are left out for their time
 
 
 def test_recording(git_agent_recording: Held) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from git_agent_extractors.model import Session
 from git_agent_runner.store import copies
+from git_agent_runner.store.locks import locked
 from support.cli import STAND_INS, Cli, ask
 from support.engines.stand_in import IDS
 from support.noted import line, noted
@@ -124,7 +125,50 @@ def test_a_session_is_one_runs(cli: Cli) -> None:
     assert done.lines == [
         f"fatal: session {CODEX} is that of run {begun.handle} already",
         f'hint: git agent resume {begun.handle} "<message>"',
+        f"hint: to tie that run to another branch: git agent adopt {begun.handle}",
     ]
+
+
+def test_a_run_is_tied_to_another_branch(cli: Cli) -> None:
+    """faults A3: the old branch's pointer goes, and both are named."""
+    old = cli.begin()
+    cli.repo.switch_new("feature")
+    new = cli.begin("claude")
+    by_name = f"git agent resume {new.handle}"
+    done = cli.ok("adopt", old.handle, "--json")
+    assert done.lines == [
+        f"git-agent: run {old.handle} was that of branch 'main' till now",
+        f"git-agent: branch 'feature' pointed at run {new.handle} till now: {by_name} still goes on with it",
+    ]
+    assert (done.json["branch"], done.json["sessionFrom"]) == ("feature", "record")
+    assert (cli.pointers(), cli.record(old.handle).branch) == ({"feature": old.handle}, "feature")
+    assert cli.attempt(1, old.handle).branch == "feature", "a lost record is rebuilt with it"
+    cli.ok("resume", "go on")
+    assert cli.record(old.handle).attempts == 2
+    cli.repo.git("switch", "-q", "main")
+    assert cli.run("resume", "go on").lines[0] == "fatal: no run found for branch 'main'"
+    cli.ok("adopt", old.handle[:5], "--branch", "main")
+    assert cli.pointers() == {"main": old.handle}
+    assert cli.ok("adopt", old.handle).lines == [], "it is tied so already"
+
+
+def test_a_run_is_tied_to_a_work_tree_without_a_branch(cli: Cli, tmp_path: Path) -> None:
+    """faults A3"""
+    run = cli.begin()
+    cli.repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    assert cli.ok("adopt", run.handle, cwd=tmp_path / "linked").lines == [
+        f"git-agent: run {run.handle} was that of branch 'main' till now"
+    ]
+    assert (cli.pointers(), cli.record().branch, cli.record().worktree) == ({}, None, str(tmp_path / "linked"))
+    cli.ok("resume", "go on", cwd=tmp_path / "linked")
+    assert cli.calls()[-1]["cwd"] == str(tmp_path / "linked")
+    assert cli.run("resume", "go on").status == 128
+
+
+def test_a_run_that_works_is_not_tied_to_another_branch(cli: Cli) -> None:
+    cli.begin()
+    with locked(cli.layout.run_lock(cli.record().handle)):
+        assert cli.run("adopt", cli.record().handle).lines[0] == f"fatal: run {cli.record().handle} is still running"
 
 
 def test_a_session_of_another_directory(cli: Cli, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,15 @@ def test_without_an_identity_the_run_is_still_found(cli: Cli, monkeypatch: pytes
     assert cli.noted() == []
     cli.ok("resume", "go on")
     assert cli.record(begun.handle).attempts == 2
+
+
+def test_the_next_command_ties_the_run_to_the_new_branch(cli: Cli, tmp_path: Path) -> None:
+    """faults A3"""
+    one = tree(cli, tmp_path / "a")
+    begun = one.begin()
+    date = f"{int(time.time())} +0000"
+    one.repo.git("switch", "-q", "-c", "feat/x", env={"GIT_COMMITTER_DATE": date})
+    said = f"git-agent: run {begun.handle} began in this work tree without a branch; from now on it is that of 'feat/x'"
+    assert one.ok("status").lines == [said]
+    assert (cli.pointers(), cli.record().branch, cli.attempt().branch) == ({"feat/x": begun.handle}, "feat/x", "feat/x")
+    assert one.ok("resume", "go on").lines == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from git_agent_runner import settings
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo, dates, make
-from support.runs import find, leave
+from support.runs import START, find, leave
 
 H1, H2, H3 = "7f3a9c21", "0012e345", "12345678"
 LATER = "2026-11-28T00:00:00.000Z"
@@ -208,6 +209,50 @@ def test_submodule(repo: GitRepo, tmp_path: Path) -> None:
     leave(inner, H1, "record note")
     inner.commit("more")
     assert find(inner).handle == H1
+
+
+AFTER = int(datetime.fromisoformat(START).timestamp()) + 100
+NOW = {"GIT_COMMITTER_DATE": f"{AFTER} +0000"}
+
+
+@pytest.mark.parametrize("asked", [{}, {"handle": H1}], ids=["by branch", "by handle"])
+@pytest.mark.parametrize("words", ["switch -c feat/x", "checkout -b feat/x", "branch feat/x; switch feat/x"])
+def test_a_branch_made_in_the_work_tree_takes_its_run_along(
+    repo: GitRepo, tmp_path: Path, words: str, asked: dict[str, str]
+) -> None:
+    """faults A3"""
+    one = tree(repo, tmp_path / "a")
+    leave(one, H1, "record note")
+    for command in words.split("; "):
+        one.git(*command.split(), env=NOW)
+    one.commit("more", when=AFTER)
+    found = find(one, **asked)
+    assert (found.handle, found.ties, found.record and found.record.branch) == (H1, True, "feat/x")
+    assert found.says == (f"run {H1} began in this work tree without a branch; from now on it is that of 'feat/x'",)
+
+
+BESIDE = {
+    "a branch that was there before": [["branch", "feat"], ["checkout", "--detach"], ["checkout", "feat"]],
+    "one made from another branch": [["checkout", "main"], ["checkout", "-b", "feat"]],
+    "one without its commit": [["checkout", "-b", "feat", "HEAD^"]],
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_branch_that_is_only_visited_gets_no_run(repo: GitRepo, name: str) -> None:
+    first, *others = BESIDE[name]
+    repo.git("checkout", "-q", "--detach")
+    if first[0] == "branch":
+        repo.git(*first)
+        first = others.pop(0)
+    repo.commit("work")
+    leave(repo, H1, "record")
+    if "there before" in name:
+        repo.git("branch", "-f", "feat")
+    for words in (first, *others):
+        repo.git(words[0], "-q", *words[1:], env=NOW)
+    assert repo.facts().branch == "feat"
+    refused(repo)
 
 
 JJ = "change by change"

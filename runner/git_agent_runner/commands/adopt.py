@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from git_agent_runner import adopting, context, parse
+from git_agent_runner import adopting, context, parse, refs
 from git_agent_runner.adopted import Adoption, write
 from git_agent_runner.commands.find import Elsewhere, Where, find, resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record
 from git_agent_runner.present import Summary, print_json, print_summary, say, warn
 from git_agent_runner.store import pointer
 from git_agent_runner.store.index import PREFIX_LENGTH
 from git_agent_runner.store.layout import HANDLE_LENGTH, HEX
+from git_agent_runner.tying import tie
 
 SCHEMA = 1
 
 
-@click.command(cls=parse.EngineCommand, short_help="Make a run of a session that the engine has already")
+@click.command(cls=parse.EngineCommand, short_help="Tie a session of the engine's, or a run, to this branch")
 @click.argument("words", metavar="[ENGINE [SESSION] | HANDLE]", nargs=-1)
 @click.option("--branch", metavar="NAME", help="Tie it to this branch instead of the current one.")
 @click.option("--cwd", metavar="DIR", help="Resume in this directory of the repository; else in the session's own.")
@@ -31,7 +33,9 @@ SCHEMA = 1
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: bool, as_json: bool) -> int:
-    """Tie a session that was started by hand, or a run that only a note knows, to this branch. No engine is started.
+    """Tie a session that was started by hand, or a run, to this branch, or to this work tree if it has none.
+
+    No engine is started. A run has one branch: where it had another one before, that is named.
 
     Without SESSION it is the one of this directory that ENGINE, or agent.engine, has and no run has; several are
     named. What follows -- are the engine's flags, passed on at every resume.
@@ -41,18 +45,45 @@ def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: 
     ctx = context.load()
     place = None if cwd is None else os.path.realpath(cwd)
     wanted = adopting.Wanted(branch, place, parse.engine_args(), trust)
-    adoption = _adoption(ctx, words, wanted)
-    before = _pointer(ctx, adoption.record.branch)
-    record, warnings = write(ctx, adoption)
-    for line in (*adoption.says, *_moved(before, record)):
+    found = _adoption(ctx, words, wanted)
+    record, says, warnings, origin = _tied(ctx, found, wanted) if isinstance(found, Record) else _made(ctx, found)
+    for line in says:
         say(line)
     for text in warnings:
         warn(text)
     if as_json:
-        print_json(_object(record, adoption, warnings))
+        print_json(_object(record, origin, warnings))
     else:
         print_summary(_summary(ctx, record))
     return 0
+
+
+class Adopted(NamedTuple):
+    """The run as it is tied now, the lines to say, what could not be written, and where its session comes from."""
+
+    record: Record
+    says: tuple[str, ...]
+    warnings: tuple[str, ...]
+    origin: str
+
+
+def _made(ctx: Context, adoption: Adoption) -> Adopted:
+    before = pointer.read(ctx.repo, ctx.config).get(adoption.record.branch or "")
+    record, warnings = write(ctx, adoption)
+    return Adopted(record, (*adoption.says, *_replaced(record, before)), warnings, adoption.origin)
+
+
+def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
+    """A run that is here already, whatever it was tied to: it is named."""
+    known = adopting.known(ctx, run, wanted)
+    done = tie(ctx, known)
+    was = f"branch '{run.branch}'" if run.branch else f"the work tree '{run.worktree}'"
+    same = (run.branch, run.worktree_id if run.branch is None else "") == (
+        known.branch,
+        known.worktree_id if known.branch is None else "",
+    )
+    says = () if same else (f"run {run.handle} was that of {was} till now",)
+    return Adopted(done.record, (*says, *_replaced(done.record, done.replaced)), done.warnings, "record")
 
 
 def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
@@ -74,7 +105,8 @@ def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool
     return record
 
 
-def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> Adoption:
+def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> Adoption | Record:
+    """What is to be made a run, or the run that is here already."""
     if len(words) > 2:
         raise UsageError("too many words", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
     if len(words) == 1 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
@@ -94,21 +126,16 @@ def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> 
     return adopting.session(ctx, engine, chosen, wanted, "store")
 
 
-def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption:
+def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption | Record:
     found = find(ctx, Where(handle))
     if isinstance(found, Elsewhere):
         return adopting.noted(ctx, found.note, wanted)
     if isinstance(found, UserError):
         raise found
-    hint = f'git agent resume {found.handle} "<message>"'
-    raise UserError(f"run {found.handle} is here already", code="handle_taken", hints=(hint,))
+    return found
 
 
-def _pointer(ctx: Context, branch: str | None) -> str | None:
-    return pointer.read(ctx.repo, ctx.config).get(branch or "")
-
-
-def _moved(before: str | None, record: Record) -> tuple[str, ...]:
+def _replaced(record: Record, before: str | None) -> tuple[str, ...]:
     if before is None or before == record.handle:
         return ()
     return (
@@ -121,13 +148,17 @@ def _summary(ctx: Context, record: Record) -> Summary:
         handle=record.handle,
         engine=record.agent_name,
         session=f"{record.session.field} {record.session.value}",
-        branch=f"{record.branch or '(detached)'} @ {(record.start_commit or 'unborn')[:7]}",
+        branch=f"{record.branch or '(detached)'} @ {(_tip(ctx, record.branch) or 'unborn')[:7]}",
         run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  adopted, nothing was run",
         resume=resume_line(ctx, record),
     )
 
 
-def _object(record: Record, adoption: Adoption, warnings: tuple[str, ...]) -> dict[str, Any]:
+def _tip(ctx: Context, branch: str | None) -> str | None:
+    return refs.commit_of(ctx.repo, HEADS + branch) if branch else ctx.repo.head
+
+
+def _object(record: Record, origin: str, warnings: tuple[str, ...]) -> dict[str, Any]:
     """Schema 1 of `adopt --json`; docs/json.md describes it."""
     return {
         "schema": SCHEMA,
@@ -135,7 +166,7 @@ def _object(record: Record, adoption: Adoption, warnings: tuple[str, ...]) -> di
         "runId": record.run_id,
         "engine": record.agent_name,
         "session": record.session._asdict(),
-        "sessionFrom": adoption.origin,
+        "sessionFrom": origin,
         "branch": record.branch,
         "cwd": record.cwd,
         "launch": {"args": list(record.launch_args)},

@@ -58,7 +58,19 @@ def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserE
     except UserError as error:
         return error
     _tell(found, verbose=verbose)
+    if found.record and found.ties:
+        return tied(ctx, found.record)
     return found.record or _only_noted(ctx, found)
+
+
+def tied(ctx: Context, record: Record) -> Record:
+    """The run as it is tied from now on; what could not be written is a warning."""
+    from git_agent_runner.tying import tie  # a rare need
+
+    done = tie(ctx, record)
+    for text in done.warnings:
+        warn(text)
+    return done.record
 
 
 def found_record(ctx: Context, where: Where, *, verbose: bool = False) -> Record:

@@ -35,3 +35,10 @@ def write(repo: Repository, branch: str, handle: str) -> bool:
     from git_agent_runner.store import gitconfig
 
     return gitconfig.put(repo, f"{PREFIX}{branch}.agentHandle", handle, enough=lambda values: values == [handle])
+
+
+def remove(repo: Repository, branch: str, handle: str) -> bool:
+    """Take the pointer away, if the branch still points at that run. True if it did. Raises ConfigError."""
+    from git_agent_runner.store import gitconfig
+
+    return gitconfig.unset(repo, f"{PREFIX}{branch}.agentHandle", handle)
