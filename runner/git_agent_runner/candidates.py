@@ -11,6 +11,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search
 from git_agent_runner.store import notes
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from git_agent_runner.store.cache import Row
@@ -151,6 +152,7 @@ def _fail(search: Search, revision: str | None = None) -> NoReturn:
 def _by_name(search: Search) -> list[str]:
     """Runs that do not count here, and how to resume them all the same."""
     if search.branch and not search.unborn:
+        _suspect(search)
         for commit, runs in notes.read(search.repo).by_commit.items():
             for note in runs:
                 if note.branch == search.branch:
@@ -158,6 +160,24 @@ def _by_name(search: Search) -> list[str]:
                     search.passed_over.setdefault(note.handle, reason)
     passed = list(search.passed_over.items())[:NAMED]
     return [f"run {handle} was passed over: {why}; {_way(search, handle)}" for handle, why in passed]
+
+
+def _suspect(search: Search) -> None:
+    """Runs of others that have to do with this branch: noted on its own commits, or at work when it was made."""
+    own = refs.history(search.repo, search.tip, _without(search), FIRST_COMMITS) if search.tip else []
+    if own and search.branch != search.branches.default:
+        for note in notes.nearest(search.repo, own, lambda note: note.branch not in search.names):
+            _doubt(search, note.handle, f"it is noted on {note.commit[:12]}, a commit of this branch's own")
+    life = search.identities.life(search.branch or "")
+    for row in search.rows if life and not life.unsure else ():
+        began, ended = moment(row.created_at), moment(row.updated_at)
+        if life and began and ended and int(began) <= life.spans[-1].since <= ended and row.branch not in search.names:
+            _doubt(search, row.handle, "it was at work when this branch was made")
+
+
+def _doubt(search: Search, handle: str, why: str) -> None:
+    search.passed_over.setdefault(handle, why)
+    search.doubtful.add(handle)
 
 
 def _way(search: Search, handle: str) -> str:

@@ -10,17 +10,18 @@ from functools import partial
 from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session
-from git_agent_runner import steps
+from git_agent_runner import refs, steps
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
+from git_agent_runner.leaving import Begun
 from git_agent_runner.live import Live, View
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.preflight import hold
 from git_agent_runner.sessions import seat
-from git_agent_runner.settle import Settled, settle, settle_unstarted, tip, work_tree
+from git_agent_runner.settle import Settled, settle, settle_unstarted, work_tree
 from git_agent_runner.store import attempts, holding
 from git_agent_runner.store.holding import Holder
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
@@ -48,7 +49,9 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
     with ExitStack() as held:
         held.enter_context(lock)
         steps.at("run-locked")
-        attempt = _attempt(ctx, plan, record)
+        where, heads = work_tree(ctx, plan.invocation.cwd), refs.branches(ctx.repo, None).heads
+        begun = Begun(where.branch or refs.busy_branch(where.git_dir), frozenset(heads))
+        attempt = _attempt(plan, record, heads.get(record.branch or "") or where.head)
         holder = holding.ourselves(ctx.layout, record, attempt.started_at)
         holding.sign(lock, holder)
         take = partial(_take_session, ctx, held, holder, record, plan.engine)
@@ -71,7 +74,7 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
             raise
         try:
             with caught(ENDING):  # one more Ctrl-C must not cost what the attempt came to
-                return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome), outcome)
+                return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome, begun), outcome)
         except UserError as error:
             error.hints = (*error.hints, *_unsettled(live.record))
             raise
@@ -138,7 +141,7 @@ def _asked(plan: Plan) -> Asked:
     )
 
 
-def _attempt(ctx: Context, plan: Plan, record: Record) -> Attempt:
+def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
     new = plan.kind in ("start", "fresh")
     cwd = plan.invocation.cwd
     return Attempt(
@@ -164,7 +167,7 @@ def _attempt(ctx: Context, plan: Plan, record: Record) -> Attempt:
         session=_minted(plan) if new else record.session,
         requested_session=None if new else plan.session,
         parent_session=record.session.value if plan.kind == "fresh" else record.parent_session,
-        head_before=tip(work_tree(ctx, cwd), record.branch),
+        head_before=head,
     )
 
 

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_extractors.read import read
-from git_agent_runner import pointing, refs, steps
+from git_agent_runner import leaving, pointing, refs, steps, tying
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
+from git_agent_runner.leaving import Begun, Left
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
 from git_agent_runner.store import attempts, noting
@@ -29,7 +30,8 @@ from git_agent_runner.verdict import Asked, Ended, Verdict, judge
 class Settled(NamedTuple):
     """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
 
-    `pointed`: the run's branch names it, so that a resume on that branch finds it.
+    `pointed`: the run's branch names it, so that a resume on that branch finds it. `left`: where the engine left HEAD,
+    if it is elsewhere than before.
     """
 
     record: Record
@@ -38,6 +40,7 @@ class Settled(NamedTuple):
     transcript: Transcript
     warnings: tuple[str, ...]
     pointed: bool = True
+    left: Left | None = None
 
 
 def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
@@ -51,8 +54,10 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
         pointing.point(ctx, record)
 
 
-def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome: Outcome) -> Settled:
-    """Write what the attempt came to.
+def settle(
+    ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome: Outcome, before: Begun | None = None
+) -> Settled:
+    """Write what the attempt came to. `before` is what was there before it, if it was not another process's.
 
     Raises UserError when the attempt or the record cannot be written: then nothing that stood before is lost.
     """
@@ -67,7 +72,10 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
     owner = pointing.owner(ctx, record)
-    record = record._replace(branch=owner or record.branch)
+    record = record._replace(branch=owner or record.branch or _tied_meanwhile(ctx, record))
+    left = before and leaving.left(leaving.now(where, ctx.environ), before, record)
+    if left and left.made:
+        record = record._replace(branch=left.branch)
     attempt = attempt._replace(
         branch=record.branch,
         ended_at=timestamp(datetime.fromtimestamp(outcome.ended, UTC)),
@@ -88,11 +96,14 @@ def settle(ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome
     record = _write_record(ctx, attempt)
     steps.at("record-settled")
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
-    pointed = _warning(pointing.point_again, ctx, record, attempt) if owner else None
+    if left and left.made:
+        owner, pointed = record.branch, _warning(tying.repoint, ctx, record)
+    else:
+        pointed = _warning(pointing.point_again, ctx, record, attempt) if owner else None
     kept = _warning(keep, ctx, attempt)
     steps.at("session-kept")
     warnings = tuple(text for text in (noted, pointed, kept) if text)
-    return Settled(record, attempt, verdict, transcript, warnings, owner is not None and pointed is None)
+    return Settled(record, attempt, verdict, transcript, warnings, owner is not None and pointed is None, left)
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
@@ -152,6 +163,13 @@ def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Tra
     """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
     files = attempts.outputs(ctx.layout, attempt)
     return read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
+
+
+def _tied_meanwhile(ctx: Context, record: Record) -> str | None:
+    """A run without a branch that another command has tied to one while the engine ran."""
+    with suppress(UserError):
+        return ctx.runs.read(record.handle).branch
+    return None
 
 
 def work_tree(ctx: Context, cwd: str) -> Repository:

@@ -37,18 +37,23 @@ def tie(ctx: Context, record: Record) -> Tied:
             updated_at=later(old.updated_at),
         ),
     )
-    pointers = pointer.read(ctx.repo, settings.read(ctx.repo))
-    replaced = pointers.get(known.branch or "")
-    others = [branch for branch, handle in pointers.items() if handle == known.handle and branch != known.branch]
+    replaced = pointer.read(ctx.repo, settings.read(ctx.repo)).get(known.branch or "")
     tip = refs.commit_of(ctx.repo, HEADS + known.branch) if known.branch else ctx.repo.head
     writes = (
         lambda: _save_attempt(ctx, known),
         lambda: noting.write(ctx.repo, tip, known),
-        lambda: [pointer.remove(ctx.repo, branch, known.handle) for branch in others],
-        lambda: point(ctx, known),
+        lambda: repoint(ctx, known),
     )
     warnings = tuple(text for write in writes if (text := _failed(write)))
     return Tied(known, None if replaced == known.handle else replaced, warnings)
+
+
+def repoint(ctx: Context, record: Record) -> None:
+    """Let the run's branch point at it, and no other. Raises ConfigError."""
+    for branch, handles in pointer.every(ctx.repo, settings.read(ctx.repo)).items():
+        if record.handle in handles and branch != record.branch:
+            pointer.remove(ctx.repo, branch, record.handle)
+    point(ctx, record)
 
 
 def point(ctx: Context, record: Record) -> None:

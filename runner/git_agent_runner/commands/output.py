@@ -13,6 +13,7 @@ from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.drive import Finished
 from git_agent_runner.engines import arguments, load
+from git_agent_runner.leaving import Left
 from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
@@ -87,7 +88,7 @@ def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: 
     if as_json:
         print_json(_json(plan, done, status))
     else:
-        print_summary(_summary(ctx, done))
+        print_summary(_summary(_as_left(ctx, done.settled.left), done))
     return status
 
 
@@ -96,6 +97,8 @@ def _warn(done: Finished) -> None:
     record, verdict = settled.record, settled.verdict
     for text in settled.warnings:
         warn(text)
+    if settled.left:
+        say(_left(settled.left, record))
     if done.outcome.write_error:
         warn(f"the run's files are incomplete: {done.outcome.write_error}")
     for survivor in done.outcome.survivors:
@@ -113,6 +116,24 @@ def _warn(done: Finished) -> None:
     if verdict.status != "completed":
         reason = settled.transcript.error
         warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}", _remedy(done))
+
+
+def _as_left(ctx: Context, left: Left | None) -> Context:
+    """What the person stands in is where the engine left it."""
+    if left is None or left.top != ctx.repo.top:
+        return ctx
+    return ctx._replace(repo=ctx.repo._replace(branch=left.branch, head=left.commit))
+
+
+def _left(left: Left, record: Record) -> str:
+    """Where HEAD is now, whose the run is, and what would be lost."""
+    at = f"branch '{left.branch}'" if left.branch else f"no branch, at {(left.commit or 'unborn')[:7]}"
+    stray = f"; {left.stray} commit{'s' * (left.stray != 1)} on no branch" if left.stray else ""
+    if left.made:
+        return f"the engine made {at} and left the work tree on it: run {record.handle} is that branch's now{stray}"
+    own = f"branch '{record.branch}'" if record.branch else "this work tree"
+    rescue = f": git branch NAME {left.commit}" if left.stray and not left.branch else ""
+    return f"the engine left the work tree on {at}; run {record.handle} stays with {own}{stray}{rescue}"
 
 
 def _remedy(done: Finished) -> tuple[str, ...]:
@@ -188,5 +209,10 @@ def _json(plan: Plan, done: Finished, status: int) -> dict[str, Any]:
         "engineExit": done.outcome.exit_status,
         "exit": status,
         "survivors": list(done.outcome.survivors),
+        "head": _head(done.settled.left),
         "warnings": list(done.settled.warnings),
     }
+
+
+def _head(left: Left | None) -> dict[str, Any] | None:
+    return left and {"branch": left.branch, "commit": left.commit, "made": left.made, "onNoBranch": left.stray}
