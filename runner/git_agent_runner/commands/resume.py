@@ -6,7 +6,7 @@ import os
 
 import click
 
-from git_agent_runner import context, parse
+from git_agent_runner import context, handover, parse
 from git_agent_runner.commands.find import Elsewhere, Where, find
 from git_agent_runner.commands.policy import Mode, Wish, go
 from git_agent_runner.context import Context
@@ -89,6 +89,7 @@ def command(  # noqa: PLR0917  click passes options by name
         _refuse_beside_all(named)
     where = _where(named, branch, commit)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
+    handover.drop(ctx.layout, message_file)
     if everything:
         from git_agent_runner.commands import many, pool  # a rare need
 

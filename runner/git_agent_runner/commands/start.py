@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from git_agent_runner import context, parse
+from git_agent_runner import context, handover, parse
 from git_agent_runner.commands.find import newest_with_session
 from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
 from git_agent_runner.context import Context
@@ -68,6 +68,7 @@ def command(  # noqa: PLR0917  click passes options by name
     if message is None and not interactive:
         raise UsageError("no prompt", hints=('git agent start "<prompt>", or -i for the engine\'s own interface',))
     ctx = context.load()
+    handover.drop(ctx.layout, prompt_file)
     if names or file is not None:
         _refuse_one_terminal(interactive=interactive, raw=raw)
         words = ("-e", choose_engine(ctx, engine).name, *_words(resume=resume, strict=strict, timeout=timeout))

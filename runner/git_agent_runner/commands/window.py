@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from git_agent_runner import handover
 from git_agent_runner.child import python
 from git_agent_runner.commands.dry_run import SCHEMA, planned
 from git_agent_runner.context import Context
@@ -26,10 +28,14 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
 
     Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
     """
-    words = _words(ctx, plan, wish, mode)
+    words = _words(ctx, plan, wish, mode, "=".join)
     cwd = plan.invocation.cwd if work_tree_of(ctx, plan.invocation.cwd) else ctx.cwd
     by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"
+    file = None
     try:
+        if wish.message is not None and not wish.dry_run:
+            file = handover.put(ctx.layout, wish.message)
+            words = _words(ctx, plan, wish, mode, lambda given: f"{given[0]}-file={file}")
         facts = Facts(ctx.environ, sys.platform)
         opening = plan_opening(
             facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.cli", *words)), ctx.repo.top
@@ -37,6 +43,7 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
         if not wish.dry_run:
             open_window(opening, scrubbed(ctx.environ))
     except UserError as error:
+        handover.drop(ctx.layout, file)
         error.hints = (*error.hints, f"or open it yourself: {by_hand}")
         raise
     opened: dict[str, Any] = {
@@ -55,16 +62,16 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     return 0
 
 
-def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> tuple[str, ...]:
-    """What the window's `git agent` is told: the same wish, for exactly this run."""
+def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tuple[str, str]], str]) -> tuple[str, ...]:
+    """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
     optional = (("--cwd", wish.cwd), ("--session", wish.session))
     timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:g}",)
     verbose = ("-v",) if wish.verbose else ()
     given = ("--", *wish.given) if wish.given else ()
     if not plan.record.handle:
-        prompt = () if wish.message is None else (f"--prompt={wish.message}",)
+        prompt = () if wish.message is None else (said(("--prompt", wish.message)),)
         return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
-    message = () if wish.message is None else (f"--message={wish.message}",)
+    message = () if wish.message is None else (said(("--message", wish.message)),)
     named = tuple(f"{name}={value}" for name, value in optional if value is not None)
     return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *message, *timeout, *verbose, *given)
 
