@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
+from git_agent_extractors import ordinary
 from git_agent_extractors.haystack import holding
 from git_agent_extractors.hint import LINES, REACH, begins_screen, is_untrue
 from git_agent_extractors.lines import LINE_CAP, is_utf16
@@ -38,7 +39,7 @@ def search(profile: Profile, sources: Mapping[Source, Path], window: int) -> tup
     try:
         for source in SOURCES:
             path = sources.get(source)
-            if path is not None and path.exists():
+            if path is not None and path.is_file():
                 files.append(_File(profile, source, path, window))
         # A banner in one source makes text of the JSON in the others.
         banners = [file.read_banner() for file in files if profile.banner]
@@ -58,7 +59,7 @@ class _File:
     def __init__(self, profile: Profile, source: Source, path: Path, window: int) -> None:
         self._profile = profile
         self._window = window
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = ordinary.opened(path)
         self._size = os.fstat(self._fd).st_size
         self._buffer = bytearray(min(window + len(profile.needle), self._size))
         self._needled = False

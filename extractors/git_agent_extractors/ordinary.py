@@ -13,11 +13,14 @@ _BLOCK = 1 << 20
 
 
 def opened(path: str | os.PathLike[str], flags: int = 0, dir_fd: int | None = None) -> int:
-    """The descriptor, to read. Raises OSError, also for anything but an ordinary file."""
+    """The descriptor, to read; an `opener` of `open`. Raises OSError, also for anything but an ordinary file."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags, dir_fd=dir_fd)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
         return fd
     os.close(fd)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     raise OSError(errno.EINVAL, "not an ordinary file", os.fspath(path))
 
 
@@ -25,17 +28,26 @@ def head(path: str | os.PathLike[str], limit: int) -> bytes:
     """The first `limit` bytes. Raises OSError."""
     fd = opened(path)
     try:
-        data = b""
-        while len(data) < limit and (block := os.read(fd, min(_BLOCK, limit - len(data)))):
-            data += block
-        return data
+        return _read(fd, limit)
     finally:
         os.close(fd)
 
 
 def whole(path: str | os.PathLike[str], limit: int) -> bytes:
     """All of it. Raises OSError, `EFBIG` for a file of more than `limit` bytes."""
-    data = head(path, limit + 1)
-    if len(data) > limit:
+    fd = opened(path)
+    try:
+        size = os.fstat(fd).st_size
+        data = _read(fd, limit + 1) if size <= limit else b""
+    finally:
+        os.close(fd)
+    if max(size, len(data)) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit >> 10} KiB", os.fspath(path))
+    return data
+
+
+def _read(fd: int, limit: int) -> bytes:
+    data = b""
+    while len(data) < limit and (block := os.read(fd, min(_BLOCK, limit - len(data)))):
+        data += block
     return data

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from git_agent_extractors import ordinary
 from git_agent_extractors.model import SOURCES, Event, Source, Transcript
 from git_agent_extractors.profile import Mode, Profile
 from git_agent_extractors.profiles import profile_of
@@ -49,9 +50,11 @@ def _parts(profile: Profile, sources: Mapping[Source, Path], scans: dict[Source,
         if path is None:
             continue
         try:
-            stream = path.open("rb", buffering=0)
-        except FileNotFoundError:
-            continue
+            stream = open(path, "rb", buffering=0, opener=ordinary.opened)  # noqa: SIM115  closed below
+        except OSError:
+            if not path.is_file():
+                continue
+            raise
         with stream:
             scan = scans[source] = Scan(profile, source, mode)
             yield from _scanned(scan, stream)

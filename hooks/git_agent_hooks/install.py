@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_hooks import shim
-from git_agent_hooks.place import BY_MANAGER, LEFTHOOK, Place, holds, is_link, slot, slots, usual
+from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import atomic, locks
@@ -204,7 +205,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _content(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return ordinary.whole(path, LARGEST).decode("utf-8", "surrogateescape")
 
 
 def calls_ours(ctx: Context, place: Place, name: str) -> bool:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.git import in_repo
 from git_agent_runner.settings import Entry
@@ -89,9 +90,12 @@ def slot(place: Place, hook: str) -> Path:
     return legacy if holds(path, _BY_PRE_COMMIT) else path
 
 
+LARGEST = 4 << 20  # bytes of a hook
+
+
 def holds(path: Path, mark: bytes) -> bool:
     """Is it a file with these bytes in it? What is no file, as a pipe, is not opened."""
     try:
-        return path.is_file() and mark in path.read_bytes()
+        return mark in ordinary.whole(path, LARGEST)
     except OSError:
         return False

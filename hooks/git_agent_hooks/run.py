@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from git_agent_extractors import ordinary
 from git_agent_hooks.fired import pushed, stage
 from git_agent_hooks.speak import say
 from git_agent_hooks.staged import staged
@@ -80,7 +81,8 @@ def context(environ: Mapping[str, str], files: Sequence[str]) -> str | None:
 def _commit(environ: Mapping[str, str], files: Sequence[str]) -> str:
     if len(files) == 1 and Path(files[0]).name in {"COMMIT_EDITMSG", "MERGE_MSG"}:
         with suppress(OSError):
-            return f"The commit message:\n{Path(files[0]).read_text(encoding='utf-8', errors='replace')[:MESSAGE]}"
+            text = ordinary.head(files[0], 4 * MESSAGE).decode("utf-8", "replace")
+            return f"The commit message:\n{text[:MESSAGE]}"
     files = files or staged(environ)
     more = [f"and {len(files) - SHOWN} more"] if len(files) > SHOWN else []
     return "\n".join(["Files of this commit:", *(f"- {name}" for name in files[:SHOWN]), *more]) if files else ""

@@ -6,10 +6,12 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Repository
 
 # The commits that a squash merge has put into the index, for post-commit: by then git has removed SQUASH_MSG.
+_LARGEST = 16 << 20  # bytes
 SOURCES = "agent-sources"
 PATIENCE = 1.0  # seconds that a person's git command may wait for another program that writes notes
 
@@ -69,6 +71,7 @@ def was_reset(repo: Repository, before: int) -> bool:
 
 
 def _lines(repo: Repository, name: str) -> list[str]:
-    with suppress(OSError), open(f"{repo.git_dir}/{name}", encoding="utf-8", errors="replace") as file:
-        return [line.rstrip("\n") for line in file if line.strip()]
+    with suppress(OSError), open(f"{repo.git_dir}/{name}", "rb", opener=ordinary.opened) as file:
+        text = file.read(_LARGEST).decode("utf-8", "replace")
+        return [line for line in text.split("\n") if line.strip()]
     return []

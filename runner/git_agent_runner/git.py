@@ -199,7 +199,10 @@ def _refusal(facts: list[str], result: Result, cwd: str) -> UserError:
     if facts[:1] == ["--path-format=absolute"]:
         return UserError("this git is too old; git 2.36 or newer is needed", code="git_missing")
     if facts[2:3] == ["true"]:
+        linked = len(facts) > 1 and facts[0] != facts[1]
         hint = "work in a linked worktree of it: git worktree add <path> <branch>"
+        if linked:
+            hint = "core.bare is set for all of its work trees; for this one: git config --worktree core.bare false"
         return UserError(f"'{facts[0]}' is a bare repository", code="bare_repository", hints=(hint,))
     if len(facts) == 3:
         return UserError(f"'{cwd}' is inside a git directory, not in a work tree", code="no_work_tree")
@@ -209,7 +212,7 @@ def _refusal(facts: list[str], result: Result, cwd: str) -> UserError:
     text = result.err.strip().removeprefix("fatal: ")
     if "safe.directory" in text:
         return UserError(text, code="dubious_ownership")
-    return UserError(f"{text} (in '{cwd}')", code="not_a_repository")
+    return UserError(f"{reason(result)} (in '{cwd}')", code="not_a_repository")
 
 
 def short_name(ref: str) -> str | None:

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from git_agent_runner.engines.spec import Invocation
 
-# Everything that a terminal acts on or that turns the reading direction; a newline is shown like the rest.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-# The same in words for a shell, where a newline within quotes is only that.
-_RAW = re.compile("([\x01-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+)")
+# What a terminal acts on, what turns the reading direction, and what takes no place of its own.
+_UNSEEN = (
+    "\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff"
+)
+# A newline is shown like the rest; in words for a shell, within quotes, it is only that.
+_CONTROL = re.compile(f"[\x00-\x1f{_UNSEEN}]")
+_RAW = re.compile(f"([\x01-\x09\x0b-\x1f{_UNSEEN}]+)")
 
 
 def shown(text: str) -> str:
@@ -27,7 +31,7 @@ def _visible(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x20 or code == 0x7F:
         return {9: "\\t", 10: "\\n", 13: "\\r"}.get(code, f"^{chr(code ^ 0x40)}")
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def fatal(message: str, hints: Sequence[str] = ()) -> None:
@@ -62,7 +66,7 @@ def print_json(value: dict[str, Any]) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    sys.stdout.write(_CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
     sys.stdout.flush()
 
 

@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
@@ -157,15 +158,17 @@ def _repository(folder: str) -> str | None:
     git = os.path.join(folder, ".git")
     try:
         if os.path.isfile(git):
-            with open(git, encoding="utf-8", errors="surrogateescape") as file:
-                git = os.path.join(folder, file.read().removeprefix("gitdir: ").rstrip("\n"))
-            with open(os.path.join(git, "commondir"), encoding="utf-8", errors="surrogateescape") as file:
-                git = os.path.join(git, file.read().rstrip("\n"))
+            git = os.path.join(folder, _line(git).removeprefix("gitdir: "))
+            git = os.path.join(git, _line(os.path.join(git, "commondir")))
     except FileNotFoundError:
         pass  # a submodule or a separate git directory: it is its own
     except OSError:
         return None
     return os.path.realpath(git) if os.path.isdir(git) else None
+
+
+def _line(path: str) -> str:
+    return ordinary.head(path, 1 << 16).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
 def _ask(engine: Engine, binary: str, words: tuple[str, ...], environ: Mapping[str, str]) -> tuple[str, str]:
@@ -225,11 +228,11 @@ def _remember(engine: Engine, binary: str, cache_dir: str, facts: dict[str, Any]
 
 
 def _replace(path: str, entries: dict[str, Any]) -> None:
+    from git_agent_runner.store import atomic
+
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(entries, file)
-    os.replace(temporary, path)
+    with suppress(UserError):
+        atomic.write(path, json.dumps(entries).encode(), durable=False)
 
 
 def _cache_file(engine: Engine, cache_dir: str) -> str:
@@ -239,8 +242,7 @@ def _cache_file(engine: Engine, cache_dir: str) -> str:
 def _load(path: str) -> dict[str, Any]:
     """A cache that is missing or damaged is an empty one."""
     try:
-        with open(path, encoding="utf-8") as file:
-            entries = json.load(file)
+        entries = json.loads(ordinary.whole(path, 1 << 20))
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}
@@ -269,5 +271,4 @@ def _package_json(real: str) -> str | None:
 def _dispatches(real: str) -> bool:
     if os.path.basename(real) in _DISPATCHERS:
         return True
-    with open(real, "rb") as file:
-        return bool(_DISPATCH.match(file.read(1024)))
+    return bool(_DISPATCH.match(ordinary.head(real, 1024)))

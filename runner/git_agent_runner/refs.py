@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.git import HEADS, Result, in_repo, run, short_name
 from git_agent_runner.model import Repository
 
@@ -134,9 +135,8 @@ def busy_commit(git_dir: str) -> str | None:
 
 def _first_line(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline().rstrip("\n")
-    except (FileNotFoundError, NotADirectoryError):
+        return ordinary.head(path, 1 << 16).decode("utf-8", "surrogateescape").partition("\n")[0]
+    except OSError:
         return ""
 
 

@@ -13,7 +13,7 @@ from git_agent_runner import git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import quote, say
-from git_agent_runner.store import joining, locks, notes
+from git_agent_runner.store import joining, locks, notes, noting
 
 PATIENCE = 300.0  # seconds, for another that talks to a remote
 TRIES = 6  # pushes; each that another clone was faster than is joined and tried again
@@ -68,7 +68,7 @@ def _push(ctx: Context, remote: str) -> Shared:
         theirs = _look(ctx, remote)
         if theirs:
             fetched += joining.join(ctx.repo, theirs, remote).got
-        ours = notes.tip(ctx.repo, notes.REF)
+        ours = noting.standing(ctx.repo)
         if ours == theirs:
             return Shared(fetched, 0)
         lacking = joining.compare(ctx.repo, ours, theirs).lacking

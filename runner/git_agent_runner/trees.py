@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from git_agent_extractors import ordinary
 from git_agent_runner.model import Repository
 from git_agent_runner.refs import worktrees
 
@@ -71,5 +72,4 @@ def _linked(common_dir: str) -> dict[str, str]:
 def _text(path: str) -> str:
     if not os.path.isfile(path):
         return ""
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.readline(1 << 14).rstrip("\n")
+    return ordinary.head(path, 1 << 14).decode("utf-8", "surrogateescape").partition("\n")[0]

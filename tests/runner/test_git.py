@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -197,3 +198,22 @@ def test_bytes_that_are_no_text_survive(repo: GitRepo) -> None:
     oid = git.in_repo(facts, "hash-object", "-w", "--stdin", stdin=data.decode("utf-8", "surrogateescape")).out
     out = git.in_repo(facts, "cat-file", "blob", oid.strip()).out
     assert out.encode("utf-8", "surrogateescape") == data
+
+
+def test_a_work_tree_that_git_takes_for_bare(repo: GitRepo, tmp_path: Path) -> None:
+    """Faults B17: `core.bare` in the shared configuration counts in every work tree; the hint is followed."""
+    linked = repo.worktree(tmp_path / "linked", "side")
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.git("config", "core.bare", "true")
+    error = refused(linked.path)
+    assert error.code == "bare_repository"
+    assert "git worktree add" not in error.hints[0]
+    subprocess.run(error.hints[0].rpartition(": ")[2].split(), cwd=linked.path, check=True)
+    assert git.discover(str(linked.path), os.environ).top == str(linked.path)
+
+
+def test_gits_own_reason_once(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults B17: git prints two lines, each with a prefix of its own."""
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    assert not refused(repo.path).message.startswith(("fatal:", "error:"))
+    assert "fatal:" not in refused(repo.path).message

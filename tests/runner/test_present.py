@@ -83,3 +83,20 @@ def test_json_is_one_readable_line_without_raw_control_characters(capsys: pytest
 def test_table_is_aligned_in_terminal_cells() -> None:
     rows = [("日本", "b"), ("e\u0301a", "\x1bx")]
     assert table(("NAME", "X"), rows) == "NAME  X\n日本  b\ne\u0301a    ^[x"
+
+
+UNSEEN = "\u200e\u200f\u061c\u200b\u200c\u200d\u2060\u2064\u00ad\u180e\u3164\ufff9\U000e0041\u206a"
+
+
+def test_marks_of_direction_and_characters_without_width_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Faults C13: they turn what stands beside them, or hide a difference between two names."""
+    fatal(f"a{UNSEEN}b")
+    print_json({"x": UNSEEN})
+    told = capsys.readouterr()
+    assert not set(UNSEEN) & set(told.out + told.err)
+    assert json.loads(told.out) == {"x": UNSEEN}
+    assert r"\u200e\u200f\u061c\u200b" in told.err
+    word = quote(UNSEEN)
+    assert not set(UNSEEN) & set(word)
+    shell = subprocess.run(("sh", "-c", f"printf %s {word}"), capture_output=True, text=True, check=True)
+    assert shell.stdout == UNSEEN

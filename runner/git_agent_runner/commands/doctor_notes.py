@@ -9,11 +9,14 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
+from git_agent_extractors import ordinary
 from git_agent_runner.commands.doctor_finding import PRUNE, REPAIR, Finding, Known
 from git_agent_runner.git import GitError, reason
 from git_agent_runner.model import Repository
 from git_agent_runner.store import locks, notes
 from git_agent_runner.store.layout import Layout
+
+_LINK, _NOWHERE = "it is a link to", ", which does not exist"
 
 
 def damaged(known: Known) -> Iterator[Finding]:
@@ -23,7 +26,8 @@ def damaged(known: Known) -> Iterator[Finding]:
     if why is None:
         return
     problem = f"{notes.REF} cannot be read: {why}"
-    if before := next((oid for oid in _earlier(repo) if _is_whole(repo, oid)), None):
+    linked = why.startswith(_LINK) and not why.endswith(_NOWHERE)  # what it led to was never notes
+    if before := not linked and next((oid for oid in _earlier(repo) if _is_whole(repo, oid)), None):
         mend = f"{REPAIR}, which goes back to {before[:12]} of its reflog"
         yield Finding("notes_damaged", problem, mend, repair=partial(_write, repo, notes.REF, before))
     else:
@@ -33,21 +37,23 @@ def damaged(known: Known) -> Iterator[Finding]:
 
 def _why(repo: Repository) -> str | None:
     """What git says of the ref. One that is broken, or a link to nothing, it takes for none, and tells on stderr."""
-    told = notes.shared(repo, "for-each-ref", "--format=%(objectname)", notes.REF, check=False)
+    told = notes.shared(repo, "for-each-ref", "--format=%(symref)", notes.REF, check=False)
     if told.status or told.err:
         return reason(told)
+    if target := told.out.strip():
+        return f"{_LINK} {target}"
     if told.out:
         tree = notes.shared(repo, "ls-tree", "-r", notes.REF, check=False)
         return reason(tree) if tree.status else None
     link = notes.shared(repo, "symbolic-ref", "-q", notes.REF, check=False).out.rstrip("\n")
-    return f"it is a link to {link}, which does not exist" if link else None
+    return f"{_LINK} {link}{_NOWHERE}" if link else None
 
 
 def _earlier(repo: Repository) -> list[str]:
     """What the ref named, newest first. Git does not show the reflog of a broken ref; the file is still there."""
     try:
-        with open(f"{repo.common_dir}/logs/{notes.REF}", encoding="utf-8", errors="replace") as log:
-            return [line.split(" ", 2)[1] for line in reversed(log.readlines()) if line.count(" ") > 1]
+        log = ordinary.whole(f"{repo.common_dir}/logs/{notes.REF}", 64 << 20).decode("utf-8", "replace")
+        return [line.split(" ", 2)[1] for line in reversed(log.split("\n")) if line.count(" ") > 1]
     except OSError:
         return []
 

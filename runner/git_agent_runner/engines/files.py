@@ -6,9 +6,9 @@ import fcntl
 import json
 import os
 import re
-import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.engines.spec import Stored
 from git_agent_runner.times import moment
 
@@ -27,9 +27,8 @@ HEAD = 4 * 1024 * 1024  # bytes; a first message with pictures in it is one long
 
 def records(path: Name, limit: int = HEAD) -> Iterator[dict[str, Any]]:
     """The JSON objects of the first `limit` bytes, one a line. Raises OSError for a file that cannot be read."""
-    # O_NONBLOCK: opening a pipe that someone put there must not hang.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
-        left = limit if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else 0
+    with open(path, "rb", opener=ordinary.opened) as stream:
+        left = limit
         while left > 0 and (line := stream.readline(left)):
             left -= len(line)
             try:

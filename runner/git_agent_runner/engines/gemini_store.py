@@ -12,6 +12,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
 from git_agent_runner.times import moment
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _NAMED_BUCKETS: Version = (0, 25)  # 0.24.5 has none, 0.29.0 has; from here both are looked at
 _FILE = re.compile(r"session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-(.+)\.jsonl?")
 _MARKER = ".project_root"
+_LARGEST = 64 << 20  # bytes of a file that is one JSON document
 
 
 class _Chat(NamedTuple):
@@ -138,18 +140,22 @@ def _bucket(home: Path, cwd: str, version: Version) -> Path:
 def _named(home: Path, cwd: str) -> str | None:
     """The bucket's name by the registry, else by the marker that each bucket carries."""
     try:
-        name = json.loads((home / "projects.json").read_bytes())["projects"][cwd]
+        name = json.loads(ordinary.whole(home / "projects.json", _LARGEST))["projects"][cwd]
         if isinstance(name, str) and re.fullmatch(r"[a-z0-9-]+", name) and _owner(home / "tmp" / name) in {None, cwd}:
             return name
-    except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError):
+    except PermissionError:
+        raise
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         pass  # no registry, or none that gemini would accept: it starts from the markers, too
     return next((name for name in files.names(home / "tmp") if _owner(home / "tmp" / name) == cwd), None)
 
 
 def _owner(bucket: Path) -> str | None:
     try:
-        return (bucket / _MARKER).read_text("utf-8", "surrogateescape").strip()
-    except (FileNotFoundError, NotADirectoryError):
+        return ordinary.head(bucket / _MARKER, 1 << 16).decode("utf-8", "surrogateescape").strip()
+    except PermissionError:
+        raise
+    except OSError:
         return None
 
 
@@ -162,7 +168,7 @@ def _read(path: Path) -> _Chat | None:
         chat = _chat(files.records(path))
         return chat and chat._replace(talk=chat.talk or path.stat().st_size > files.HEAD)
     try:
-        return _chat(iter([json.loads(path.read_bytes())] if path.is_file() else []))
+        return _chat(iter([json.loads(ordinary.whole(path, _LARGEST))] if path.is_file() else []))
     except (ValueError, RecursionError):
         return None
 

@@ -14,6 +14,7 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Piece, StoreQuery, Version
 
@@ -38,7 +39,7 @@ class _Row(NamedTuple):
     path: str
 
 
-class _UnreadableError(Exception):
+class _UnreadableError(ValueError):
     """The store is there and cannot be read: neither present nor absent can be said."""
 
 
@@ -67,7 +68,7 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
 def export(query: StoreQuery) -> bytes | None:
     """The session as `opencode export` prints it; None before 1.2. Raises ValueError where it cannot be read."""
     database = _database(query)
-    if not _is_sqlite(query, database) or not database.exists():
+    if not _is_sqlite(query, database) or not _is_there(database):
         return None
     import sqlite3
 
@@ -111,11 +112,22 @@ def _database(query: StoreQuery) -> Path:
 
 
 def _is_sqlite(query: StoreQuery, database: Path) -> bool:
-    return query.version >= _SQLITE and (query.version >= _IMPORTS_UNTIL or database.exists())
+    return query.version >= _SQLITE and (query.version >= _IMPORTS_UNTIL or _is_there(database))
+
+
+def _is_there(database: Path) -> bool:
+    """SQLite opens whatever bears the names of a database and of its log, and would wait for a pipe's writer.
+
+    Raises _UnreadableError.
+    """
+    for path in (f"{database}{ending}" for ending in ("", "-wal", "-shm", "-journal")):
+        if os.path.lexists(path) and not os.path.isfile(path):
+            raise _UnreadableError(f"{path}: not an ordinary file")
+    return database.exists()
 
 
 def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
-    if not database.exists():
+    if not _is_there(database):
         return
     import sqlite3
 
@@ -148,8 +160,8 @@ def _json_rows(folder: Path, session: str | None) -> Iterator[_Row]:
 
 def _json_row(path: Path) -> _Row | None:
     try:
-        info: Any = json.loads(path.read_bytes())
+        info: Any = json.loads(ordinary.whole(path, 1 << 20))
         created = int(info["time"]["created"])
         return _Row(str(info["id"]), str(info["directory"]), created, info.get("parentID"), str(path))
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None  # torn or of another format: 1.0 and 1.1 cannot read it either

@@ -11,6 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
 
@@ -73,7 +74,7 @@ def _moved_by_settings(query: StoreQuery) -> str | None:
     places = (files.home(query.env, "QWEN_HOME", ".qwen"), os.path.join(query.cwd, ".qwen"))
     for path in (os.path.join(place, "settings.json") for place in places):
         if os.path.isfile(path):
-            with open(path, "rb") as stream:
+            with open(path, "rb", opener=ordinary.opened) as stream:
                 if re.search(rb'"runtimeOutputDir"\s*:\s*"', stream.read(files.HEAD)):
                     return path
     return None

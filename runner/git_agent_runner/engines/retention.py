@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, StoreQuery, Version
 
@@ -59,8 +60,7 @@ def _written(locate: Locate, query: StoreQuery, period: float) -> float | None:
 def _read(path: str) -> dict[str, Any]:
     """A settings file; {} for one that is not there, or that the engine would not read either."""
     try:
-        with open(path, "rb") as file:
-            found = json.loads(file.read(1 << 20))
+        found = json.loads(ordinary.whole(path, 1 << 20))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def _of_file(name: str, path: str, environ: Mapping[str, str]) -> Added:
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb", opener=lambda file, flags: os.open(file, flags | os.O_NONBLOCK)) as file:
-            content = file.read(LARGEST + 1)
+        content = ordinary.head(path, LARGEST + 1)
     except OSError as error:
         raise _invalid(f"'{path}' cannot be read: {error.strerror}") from None
     if len(content) > LARGEST:

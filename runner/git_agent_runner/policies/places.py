@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.engines import user
 from git_agent_runner.errors import UserError
@@ -119,14 +119,13 @@ def allow(ctx: Context, path: str, warn: Callable[[str], None]) -> tuple[Allowed
 
 
 def allow_none(ctx: Context) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(_allowed_path(ctx))
+    atomic.remove(_allowed_path(ctx))
 
 
 def allowed_file(ctx: Context) -> Allowed | None:
     try:
-        with open(_allowed_path(ctx), encoding="utf-8", errors="surrogateescape") as file:
-            digest, _, path = file.read().rstrip("\n").partition(" ")
+        text = ordinary.whole(_allowed_path(ctx), 1 << 16).decode("utf-8", "surrogateescape")
+        digest, _, path = text.rstrip("\n").partition(" ")
     except OSError:
         return None
     return Allowed(path, digest) if path else None
@@ -142,8 +141,7 @@ def _digest(text: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        with open(path, "rb", opener=lambda file, flags: os.open(file, flags | os.O_NONBLOCK)) as file:
-            content = file.read(form.LARGEST + 1)
+        content = ordinary.head(path, form.LARGEST + 1)
         text = content.decode()
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None

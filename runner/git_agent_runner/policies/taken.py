@@ -58,6 +58,7 @@ def read(layout: Layout, run_id: str) -> Kept | None:
 
 def write(layout: Layout, run_id: str, kept: Kept) -> None:
     """Raises UserError `write_failed`: then nothing must be done, since nobody would know of it."""
+    attempts.refuse_links(layout, layout.run(run_id))
     atomic.write(f"{layout.run(run_id)}/{FILE}", document.render(_SHAPE, kept).encode())
 
 

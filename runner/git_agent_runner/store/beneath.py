@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.steps import at
 
 _BLOCK = 1 << 20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a pipe that somebody put there must not hang.
-_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Written(NamedTuple):
@@ -63,10 +61,8 @@ def opened(root: str, name: str) -> Iterator[int]:
 @contextmanager
 def opened_in(place: int, name: str) -> Iterator[int]:
     """As `opened`, in a folder that is open."""
-    fd = os.open(name, _OLD, dir_fd=place)
+    fd = ordinary.opened(name, os.O_NOFOLLOW, place)
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(f"'{name}' is no ordinary file")
         yield fd
     finally:
         os.close(fd)

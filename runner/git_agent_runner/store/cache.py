@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store import atomic
@@ -51,6 +52,7 @@ class Row(NamedTuple):
     worktree_id: str
 
 
+_LARGEST = 256 << 20  # bytes
 _ATTEMPTS = Row._fields.index("attempts")
 
 
@@ -137,8 +139,7 @@ def _stamps(layout: Layout) -> list[str]:
 def _load(path: str) -> bytes:
     """The cache; empty unless it is whole and of this version."""
     try:
-        with open(path, "rb") as file:
-            cache = file.read()
+        cache = ordinary.whole(path, _LARGEST)
     except OSError:
         return b""
     lines = cache.count(b"\n", cache.find(b"\n\n") + 2) - 1

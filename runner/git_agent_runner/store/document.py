@@ -13,17 +13,18 @@ in the canonical form is what was written.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from git_agent_extractors import ordinary
 from git_agent_extractors.model import Session
 from git_agent_runner.errors import UserError
 
 T = TypeVar("T")
 LIMIT = 64 << 20  # bytes; no file of ours comes near it
+EDITED = 1 << 20  # characters of a file that a person has edited: YAML takes a hundred times its size in memory
 
 # What JSON leaves as it is and YAML folds, refuses or reads as something else; surrogates have no UTF-8.
 _TROUBLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
@@ -85,6 +86,8 @@ def parse(shape: Shape[T], text: str, path: str, warn: Callable[[str], None]) ->
     made = _parse_canonical(shape, text)
     if made is not None:
         return made
+    if len(text) > EDITED:
+        raise CorruptRecord(path, None, "it is not as git-agent writes it, and too large to be read otherwise")
     from git_agent_runner.store import edited  # costs 20 ms and more, and hardly any file needs it
 
     return edited.parse(shape, text, path, warn)
@@ -121,18 +124,13 @@ def json_line(obj: Any) -> str:
 def read_text(path: str) -> str:
     """The file's text. Raises FileNotFoundError, and CorruptRecord for anything but a regular readable UTF-8 file."""
     try:
-        # A FIFO must not hang us: opened like this it reads as empty.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            data = os.read(fd, LIMIT)
-        finally:
-            os.close(fd)
+        data = ordinary.whole(path, LIMIT)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise CorruptRecord(path, None, error.strerror or str(error)) from error
-    if not data or len(data) == LIMIT:
-        raise CorruptRecord(path, None, "the file is too large" if data else "the file is empty")
+    if not data or b"\0" in data:
+        raise CorruptRecord(path, None, "it holds NUL bytes" if data else "the file is empty")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -87,7 +87,7 @@ def _update(
     for pause in PAUSES:
         sleep(pause)
         try:
-            old = notes.tip(repo, notes.REF)
+            old = standing(repo)
             if (new := make(old)) != old:
                 steps.at("note-made")
                 _swap(repo, old, new)
@@ -98,6 +98,20 @@ def _update(
             return
         raise NoteFailed(f"another program has removed it from {notes.REF}")
     raise NoteFailed(f"{notes.REF} cannot be updated: {git.reason(failed.result)}")
+
+
+def standing(repo: Repository) -> str:
+    """The notes commit, empty for none. Raises NoteFailed where the ref stands for another: that would be moved."""
+    told = notes.shared(repo, "for-each-ref", "--format=%(objectname) %(symref)", notes.REF, check=False).out
+    line = next((line for line in told.split("\n") if line), "")
+    old, _, target = line.partition(" ")
+    if target or (not old and (target := _link(repo))):
+        raise NoteFailed(f"{notes.REF} stands for {target}; remove it: git symbolic-ref -d {notes.REF}")
+    return old
+
+
+def _link(repo: Repository) -> str:
+    return notes.shared(repo, "symbolic-ref", "-q", notes.REF, check=False).out.rstrip("\n")
 
 
 def begin(repo: Repository, old: str) -> None:
