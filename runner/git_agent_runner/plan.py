@@ -158,9 +158,7 @@ def plan_resume(
         engine.check_message(program.version, message)
     known, record = record, moved.followed(record, ctx.repo)
     free = engine.elsewhere(program.version, True)
-    where = _place(
-        ctx, record, cwd, lambda same: engine.elsewhere(program.version, same) or (same and engine.laid is not None)
-    )
+    where = _place(ctx, record, cwd, lambda same: engine.laid is not None or engine.elsewhere(program.version, same))
     if not (free and os.path.isdir(record.cwd)):
         record = _settled(ctx, record, where.cwd)
     carry = carrying(ctx, engine, program.version, known, record, session) if by_id else None

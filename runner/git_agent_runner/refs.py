@@ -90,11 +90,32 @@ def worktrees(repo: Repository) -> list[Worktree]:
     return found
 
 
+class Stray(NamedTuple):
+    """A linked work tree that git lists and that does not lead back: `copied`, it is that of another repository."""
+
+    path: str
+    copied: bool
+
+
+def astray(repo: Repository, branch: str) -> Stray | None:
+    """Where git believes a branch to be checked out, wrongly, after this repository was moved or copied."""
+    out = in_repo(repo, "worktree", "list", "--porcelain", "-z").out
+    for block in out.split("\0\0")[1:-1]:
+        facts = dict(line.partition(" ")[::2] for line in block.split("\0"))
+        path = facts["worktree"]
+        if facts.get("branch") == HEADS + branch and os.path.isdir(path) and not _leads_back(path, repo):
+            return Stray(path, os.path.isdir(_admin(path)))
+    return None
+
+
+def _admin(path: str) -> str:
+    """The administrative directory that a linked work tree names."""
+    return os.path.realpath(os.path.join(path, _first_line(f"{path}/.git").removeprefix("gitdir: ")))
+
+
 def _leads_back(path: str, repo: Repository) -> bool:
     """Is the linked work tree this repository's? To a copied repository git lists those of the original."""
-    link = _first_line(f"{path}/.git").removeprefix("gitdir: ")
-    admin = os.path.realpath(os.path.join(path, link))
-    return path == repo.top or os.path.dirname(admin) == f"{os.path.realpath(repo.common_dir)}/worktrees"
+    return path == repo.top or os.path.dirname(_admin(path)) == f"{os.path.realpath(repo.common_dir)}/worktrees"
 
 
 def is_nested(path: str, top: str) -> bool:

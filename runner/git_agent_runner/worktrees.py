@@ -11,7 +11,7 @@ from git_agent_runner import trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record, Repository
-from git_agent_runner.refs import Worktree, commit_of, worktrees
+from git_agent_runner.refs import Stray, Worktree, astray, commit_of, worktrees
 
 
 class Place(NamedTuple):
@@ -49,8 +49,23 @@ def place(
     if now is None:
         raise _nowhere(record, repo, known, elsewhere)
     if not elsewhere(True):
-        raise _only_there(record, known, now)
+        raise _only_there(record, repo, known, now)
     return _moved(record, now.path, f"where '{record.branch}' is checked out now")
+
+
+def checked_out(repo: Repository) -> frozenset[str | None]:
+    """The branches that have a work tree of this repository, None among them where one has no branch."""
+    return frozenset(tree.branch for tree in worktrees(repo))
+
+
+def unplaced(repo: Repository, branch: str, handle: str) -> str:
+    """Of a run whose branch has no work tree to go on in: why it cannot, and the way on."""
+    if commit_of(repo, HEADS + branch) is None:
+        return f"there is no branch '{branch}'; to go on with the run on another one: git agent adopt {handle}"
+    path = f"{repo.common_dir.removesuffix('/.git')}-{branch.replace('/', '-')}"
+    path = f"{path}-{handle}" if os.path.lexists(path) else path
+    way = f"git worktree add {shlex.quote(path)} {shlex.quote(branch)}"
+    return f"'{branch}' is checked out nowhere; to let it go on: {way}"
 
 
 def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> Place:
@@ -107,35 +122,52 @@ def _moved(record: Record, top: str, why: str) -> Place:
 
 def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere: Callable[[bool], bool]) -> UserError:
     assert record.branch is not None
+    if stray := astray(repo, record.branch):
+        return _astray(record, stray)
     recorded = next((tree for tree in known if tree.path == record.worktree), None)
     tree = recorded or Worktree(repo.top, repo.branch)
     here = tree.path == repo.top
     git = "git" if here else f"git -C {shlex.quote(tree.path)}"
     there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
     exists = commit_of(repo, HEADS + record.branch) is not None
-    then = "resumes there too" if elsewhere(False) else "resumes a session only in its own directory"
+    choice = f"or choose the directory yourself with --cwd DIR: {record.agent_name} resumes there too"
+    choose = (choice,) if elsewhere(False) else ()
     if not os.path.isdir(record.worktree):
         again = f"{there} {branch}" if exists else f"-b {branch} {there} {record.start_commit or ''}".rstrip()
         return UserError(
             f"the work tree of run {record.handle} is gone: '{record.worktree}'",
             code="directory_gone",
-            hints=(
-                f"git worktree add -f {again}",
-                f"or choose the directory yourself with --cwd DIR: {record.agent_name} {then}",
-            ),
+            hints=(f"git worktree add {_force(record, repo)} {again}", *choose),
         )
     branch = branch if exists else f"-c {branch} {record.start_commit or ''}".rstrip()
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}', but {_checked_out(tree, here=here)}",
         code="branch_elsewhere",
-        hints=(
-            f"{git} switch {branch}",
-            f"or choose the directory yourself with --cwd DIR: {record.agent_name} {then}",
-        ),
+        hints=(f"{git} switch {branch}", *choose),
     )
 
 
-def _only_there(record: Record, known: list[Worktree], now: Worktree) -> UserError:
+def _force(record: Record, repo: Repository) -> str:
+    """What makes git take a registered path again: twice where it is locked, as apps that run agents do."""
+    admin = record.worktree_id.partition("@")[0]
+    return "-f -f" if admin and os.path.lexists(f"{repo.common_dir}/{admin}/locked") else "-f"
+
+
+def _astray(record: Record, stray: Stray) -> UserError:
+    """Git counts the branch as checked out in a work tree that does not lead back here."""
+    path, branch = shlex.quote(stray.path), shlex.quote(record.branch or "")
+    if stray.copied:
+        why = (
+            f"'{record.branch}' is checked out in '{stray.path}', a work tree of the repository that this is a copy of"
+        )
+        hint = f"git switch --ignore-other-worktrees {branch}"
+    else:
+        why = f"its work tree '{stray.path}' does not know where this repository is now"
+        hint = f"git worktree repair {path}"
+    return UserError(f"run {record.handle} cannot go on: {why}", code="branch_elsewhere", hints=(hint,))
+
+
+def _only_there(record: Record, repo: Repository, known: list[Worktree], now: Worktree) -> UserError:
     """The way out gives the recorded place its branch back; git checks a branch out in one work tree at a time."""
     assert record.branch is not None
     there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
@@ -147,9 +179,9 @@ def _only_there(record: Record, known: list[Worktree], now: Worktree) -> UserErr
             f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"
             f" '{now.path}'",
             code="directory_gone",
-            hints=(free, f"git worktree add -f {there} {branch}", only),
+            hints=(free, f"git worktree add {_force(record, repo)} {there} {branch}", only),
         )
-    away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree any more"
+    away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree of this repository"
     back = (free, f"git -C {there} switch {branch}") if recorded else ()
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}', checked out in '{now.path}', but {away}",

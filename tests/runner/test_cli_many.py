@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -195,6 +196,27 @@ def test_a_damaged_record_hides_no_other(cli: Cli, tmp_path: Path) -> None:
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(handle, "completed", "resume")]
     assert any(line.startswith("warning: cannot read ") and other in line for line in done.lines)
+
+
+def test_a_run_whose_branch_is_checked_out_nowhere_is_told_the_way_on(cli: Cli, tmp_path: Path) -> None:
+    """faults B14: no process is started for it, and the command works when it is followed."""
+    places = [branch(cli, tmp_path, name) for name in ("one", "t/wo", "gone")]
+    one, two, gone = (cli.begin("gemini", cwd=place, FAKE_CMD=CRASH, FAKE_ID="new").handle for place in places)
+    for place in places:
+        cli.repo.git("worktree", "remove", "--force", str(place))
+    cli.repo.git("branch", "-q", "-D", "gone")
+    calls = len(cli.calls())
+    for words in (("-n",), ()):
+        done = cli.run("resume", "--all", "--json", *words)
+        assert (done.status, done.json["resumed"], len(cli.calls())) == (1, [], calls)
+    told = skipped(done)
+    assert told[gone] == f"there is no branch 'gone'; to go on with the run on another one: git agent adopt {gone}"
+    for handle in (one, two):
+        more = shlex.split(told[handle].rpartition(": ")[2])
+        assert more[:3] == ["git", "worktree", "add"]
+        cli.repo.git(*more[1:])
+    done = cli.run("resume", "--all", "--json")
+    assert {handle for handle, *_ in resumed(done)} == {one, two}
 
 
 def test_a_dry_run_starts_nothing(cli: Cli) -> None:

@@ -176,6 +176,22 @@ def test_a_copy_does_not_work_in_the_original_s_linked_work_tree(cli: Cli, tmp_p
     there = copy(cli, tmp_path / "copy")
     done = there.run("resume", "--branch", "side", "x")
     assert (done.status, len(cwds(cli))) == (128, 1)
+    assert done.lines[1] == "hint: git switch --ignore-other-worktrees side"
+    there.repo.git("switch", "-q", "--ignore-other-worktrees", "side")
+    there.ok("resume", "x")
+    assert cwds(there)[-1] == str(there.repo.path)
+
+
+def test_a_moved_repository_s_linked_work_tree_wants_repair(cli: Cli, tmp_path: Path) -> None:
+    """faults B12: to git it is checked out there; the hint works when it is followed."""
+    linked = at(cli, cli.repo.worktree(tmp_path / "linked", "side").path)
+    linked.begin()
+    there = move(cli, tmp_path / "new")
+    done = there.run("resume", "--branch", "side", "x")
+    assert (done.status, done.lines[1]) == (128, f"hint: git worktree repair {linked.repo.path}")
+    there.repo.git("worktree", "repair", str(linked.repo.path))
+    there.ok("resume", "--branch", "side", "x")
+    assert cwds(there)[-1] == str(linked.repo.path)
 
 
 def test_a_dry_run_in_a_copy_changes_nothing(cli: Cli, tmp_path: Path) -> None:

@@ -115,6 +115,23 @@ def test_notes_are_taken_along_when_asked(cli: Cli) -> None:
     assert len(cli.repo.git("notes", "--ref=agent", "list").splitlines()) == 1
 
 
+def test_a_run_that_was_forgotten_here_is_not_said_to_be_elsewhere(cli: Cli) -> None:
+    """faults B9: the hint takes it up again, where its engine still has the session; else none says that it would."""
+    begun = cli.begin()
+    cli.ok("prune", begun.handle)
+    take_up = f"hint: it was run on this machine; to take it up again here: git agent adopt {begun.handle}"
+    assert cli.run("status").lines[1] == take_up
+    assert "elsewhere" not in cli.run("doctor").out
+    cli.ok("adopt", begun.handle)
+    cli.ok("resume", "go on")
+    assert cli.record().session == begun.session
+    cli.ok("prune", begun.handle)
+    shutil.rmtree(cli.home / ".codex/sessions")
+    done = cli.run("resume", "go on")
+    assert (done.status, [line for line in done.lines if "adopt" in line or "machine" in line]) == (128, [])
+    assert "has no such session" in done.lines[1]
+
+
 def test_a_run_that_goes_on_stays(cli: Cli) -> None:
     process = cli.start("start", "-e", "codex", "x", FAKE_CMD="sleep 600")
     until(lambda: Index(cli.layout).handles() and cli.attempt().pid, "the engine runs")

@@ -197,6 +197,21 @@ def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:
     assert (cli.record().attempts, cli.record().status) == (1, "interrupted")
 
 
+def test_a_run_whose_branch_is_checked_out_nowhere_costs_no_action(cli: Cli) -> None:
+    """faults B14: said once, and taken up by the next watch when there is a work tree for it."""
+    cli.repo.switch_new("side")
+    begun = cli.begin(FAKE_CMD=CRASH)
+    cli.repo.git("switch", "-q", "main")
+    policies(cli, 'on_dead = "resume"')
+    done = cli.run("watch")
+    (line,) = [line for line in ours(done) if begun.handle in line]
+    assert line.startswith(f"{begun.handle} side: 'side' is checked out nowhere; to let it go on: git worktree add ")
+    assert (done.status, len(cli.calls()), kept(cli)) == (1, 1, None)
+    cli.repo.git(*line.rpartition(": git ")[2].split())
+    cli.ok("watch")
+    assert cli.attempt(2).status == "completed"
+
+
 def test_a_run_that_was_replaced_is_left_in_peace(cli: Cli) -> None:
     old = cli.begin(FAKE_CMD=CRASH)
     cli.begin(FAKE_ID="new")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner import trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.worktrees import Place, place
 from support.gitrepo import GitRepo
@@ -85,10 +86,10 @@ def test_engine_that_resumes_only_in_its_directory_is_not_moved(repo: GitRepo, t
 
 @pytest.mark.parametrize(
     ("elsewhere", "then"),
-    [(anywhere, "resumes there too"), (only_there, "resumes a session only in its own directory")],
+    [(anywhere, (f"{CHOOSE}resumes there too",)), (only_there, ())],
 )
 def test_other_branch_here_names_both_and_the_ways_on(
-    repo: GitRepo, elsewhere: Callable[[bool], bool], then: str
+    repo: GitRepo, elsewhere: Callable[[bool], bool], then: tuple[str, ...]
 ) -> None:
     repo.switch_new("feat")
     made = record(repo, HANDLE)
@@ -97,7 +98,7 @@ def test_other_branch_here_names_both_and_the_ways_on(
         place(made, repo.facts(), elsewhere)
     assert caught.value.code == "branch_elsewhere"
     assert caught.value.message == f"run {HANDLE} belongs to branch 'feat', but 'main' is checked out here"
-    assert caught.value.hints == ("git switch feat", CHOOSE + then)
+    assert caught.value.hints == ("git switch feat", *then)
 
 
 def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
@@ -148,6 +149,19 @@ def test_removed_worktree(repo: GitRepo, tmp_path: Path, how: str) -> None:
     assert place(made, repo.facts(), only_there).cwd == str(linked.path)
 
 
+def test_removed_worktree_that_is_locked(repo: GitRepo, tmp_path: Path) -> None:
+    """faults B13: apps that run agents lock theirs."""
+    linked = repo.worktree(tmp_path / "linked", "feat")
+    made = record(linked, HANDLE, worktree_id=trees.here(linked.facts()))
+    repo.git("worktree", "lock", "--reason", "an agent's", str(linked.path))
+    shutil.rmtree(linked.path)
+    with pytest.raises(UserError) as caught:
+        place(made, repo.facts(), anywhere)
+    assert caught.value.hints[0] == f"git worktree add -f -f {linked.path} feat"
+    take(caught.value.hints[:1], repo)
+    assert place(made, repo.facts(), only_there).cwd == str(linked.path)
+
+
 @pytest.mark.parametrize("how", ["removed", "deleted", "its branch, too"])
 def test_removed_worktree_whose_branch_is_checked_out_nowhere(repo: GitRepo, tmp_path: Path, how: str) -> None:
     linked = repo.worktree(tmp_path / "it's", "feat")
@@ -172,7 +186,7 @@ def test_directory_that_is_no_worktree_any_more(repo: GitRepo, tmp_path: Path) -
     repo.git("worktree", "remove", str(linked.path))
     linked.path.mkdir()
     repo.git("checkout", "-q", "feat")
-    with pytest.raises(UserError, match=f"but '{linked.path}' is no work tree any more") as caught:
+    with pytest.raises(UserError, match=f"but '{linked.path}' is no work tree of this repository") as caught:
         place(made, repo.facts(), only_there)
     assert caught.value.code == "branch_elsewhere"
     assert [hint for hint in caught.value.hints if hint.startswith("git ")] == []

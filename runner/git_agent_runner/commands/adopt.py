@@ -93,7 +93,8 @@ def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool
     except UserError as error:
         if error.code not in ("session_missing", "directory_outside"):
             return error
-        elsewhere.hints = (error.message, *elsewhere.hints)
+        others = (hint for hint in elsewhere.hints if "git agent adopt" not in hint)  # which has just failed
+        elsewhere.hints = (error.message, *others)
         return elsewhere
     if dry_run:
         return adoption.record

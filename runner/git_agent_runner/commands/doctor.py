@@ -103,6 +103,4 @@ def _print(left: list[Finding], done: dict[str, list[str]], elsewhere: list[str]
     if not left:
         print("nothing else is wrong" if any(done.values()) else "nothing is wrong")
     if elsewhere:
-        print(
-            f"known only by their notes, from elsewhere: {', '.join(elsewhere)}; to take one up: git agent adopt HANDLE"
-        )
+        print(f"known only by their notes: {', '.join(elsewhere)}; to take one up: git agent adopt HANDLE")

@@ -26,12 +26,22 @@ class Elsewhere(UserError):  # noqa: N818  reads as what it says
             f"run {note.handle} is known here only by its note: {note.agent_name} ran it on host '{shown(note.host)}'",
             code="record_elsewhere",
             hints=(
-                "its session is in that engine's store there; resume it on that machine, in that clone",
-                f"or, if {note.agent_name} has that session here, too: git agent adopt {note.handle}",
+                *_ways(note),
                 'or start a new run here: git agent start "<prompt>"',
             ),
         )
         self.note = note
+
+
+def _ways(note: Note) -> tuple[str, ...]:
+    """On the machine that ran it, the record was removed (`prune`), or is in another clone."""
+    adopt = f"git agent adopt {note.handle}"
+    if note.host == os.uname().nodename:
+        return (f"it was run on this machine; to take it up again here: {adopt}",)
+    return (
+        "its session is in that engine's store there; resume it on that machine, in that clone",
+        f"or, if {note.agent_name} has that session here, too: {adopt}",
+    )
 
 
 class Where(NamedTuple):

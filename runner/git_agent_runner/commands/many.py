@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from git_agent_runner import settings
+from git_agent_runner import settings, worktrees
 from git_agent_runner.commands import pool
 from git_agent_runner.commands.dry_run import planned
 from git_agent_runner.context import Context
@@ -58,16 +58,30 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     found = list(_choose(ctx, wanted, listing.rows))
     chosen = sorted((one for one in found if isinstance(one, Chosen)), key=lambda one: _order(one.row))
     skipped = [one for one in found if isinstance(one, Skipped)]
+    chosen, nowhere = _placed(ctx, chosen)
     if wanted.message is None and any(one.row.session_value or _first(ctx, *one) for one in chosen):
         say(f'message: "{shown(ctx.settings.continue_message)}"')
     if wanted.dry_run:
         would, could_not = _foresee(ctx, chosen)
-        _tell(wanted, would, [*could_not, *skipped])
-        return 1 if could_not else 0
+        _tell(wanted, would, [*could_not, *nowhere, *skipped])
+        return 1 if could_not or nowhere else 0
     done = pool.run([_job(ctx, one) for one in chosen], wanted.jobs)
     failed = [Skipped(one.job.facts, one.reason) for one in done.failed]
-    _tell(wanted, done.ran, [*failed, *skipped])
-    return done.exit_status()
+    _tell(wanted, done.ran, [*failed, *nowhere, *skipped])
+    return done.exit_status() or int(bool(nowhere))
+
+
+def _placed(ctx: Context, chosen: list[Chosen]) -> tuple[list[Chosen], list[Skipped]]:
+    """Those that have a work tree to go on in, and those whose branch is checked out nowhere."""
+    checked_out = worktrees.checked_out(ctx.repo) if chosen else frozenset()
+    placed, nowhere = list[Chosen](), list[Skipped]()
+    for one in chosen:
+        branch, handle = one.row.branch, one.row.handle
+        if not branch or branch in checked_out or not one.row.cwd:
+            placed.append(one)
+        else:
+            nowhere.append(Skipped(_facts(one.row), worktrees.unplaced(ctx.repo, branch, handle)))
+    return placed, nowhere
 
 
 def _job(ctx: Context, one: Chosen) -> pool.Job:

@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
-from git_agent_runner import settings
+from git_agent_runner import settings, worktrees
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies import taken, trouble
@@ -134,11 +134,20 @@ class Watch:
         if (wait := self._wait(row, seen.trouble.since, decision.due, now)) > 0:
             self._say(row, f"{decision.reason}: {decision.how} in {wait:.0f} s")
             return True
+        if not seen.trouble.alive and decision.how not in _ENDS and (why := self._unplaced(row)):
+            self._say(row, why)
+            self._count(row, 0, "escalated", why)
+            return self._may_change(row, at_work)  # nothing was tried: the next watch looks again
         times = done.times if done.trigger == seen.trouble.trigger else 0
         if act and len(self._busy) < self._jobs:
             kept = Kept(seen.attempt, seen.trouble.trigger, times, decision.reason)
             self._do(row, decision, kept, alive=seen.trouble.alive)
         return True
+
+    def _unplaced(self, row: Row) -> str | None:
+        if not row.branch or not row.cwd or row.branch in worktrees.checked_out(self._ctx.repo):
+            return None
+        return worktrees.unplaced(self._ctx.repo, row.branch, row.handle)
 
     def _wait(self, row: Row, since: float, due: float, now: float) -> float:
         """Seconds that are left, and never more than from when we saw it first: the clock may have been set back."""
