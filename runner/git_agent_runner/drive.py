@@ -22,7 +22,7 @@ from git_agent_runner.plan import Plan
 from git_agent_runner.preflight import hold
 from git_agent_runner.sessions import seat
 from git_agent_runner.settle import Settled, settle, settle_unstarted, work_tree
-from git_agent_runner.store import attempts, holding
+from git_agent_runner.store import attempts, holding, pointer
 from git_agent_runner.store.holding import Holder
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
 from git_agent_runner.store.locks import Lock, try_lock
@@ -52,6 +52,7 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
         where, heads = work_tree(ctx, plan.invocation.cwd), refs.branches(ctx.repo, None).heads
         begun = Begun(where.branch or refs.busy_branch(where.git_dir), frozenset(heads))
         attempt = _attempt(plan, record, heads.get(record.branch or "") or where.head)
+        attempt = attempt._replace(replaces=_before(ctx, record))
         holder = holding.ourselves(ctx.layout, record, attempt.started_at)
         holding.sign(lock, holder)
         take = partial(_take_session, ctx, held, holder, record, plan.engine)
@@ -169,6 +170,12 @@ def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
         parent_session=record.session.value if plan.kind == "fresh" else record.parent_session,
         head_before=head,
     )
+
+
+def _before(ctx: Context, record: Record) -> str | None:
+    """The run that the branch points at, if it is another one."""
+    handle = pointer.read(ctx.repo, ctx.config).get(record.branch) if record.branch else None
+    return None if handle == record.handle else handle
 
 
 def _save_begun(ctx: Context, plan: Plan, record: Record) -> None:

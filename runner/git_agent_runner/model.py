@@ -50,7 +50,8 @@ class Attempt(NamedTuple):
     `exit_status` is the engine's own, negative for a signal, None while it runs or when it was never spawned
     (`error` then says why). `pid`, `process_started` (seconds since the epoch) and `boot_id`, the boot that they are
     of where the platform names it, are the engine's process.
-    `candidates` are the sessions, two or more, any of which may be the one that a new attempt began.
+    `candidates` are the sessions, two or more, any of which may be the one that a new attempt began. `replaces` is the
+    run that the branch had before.
     """
 
     number: int
@@ -88,6 +89,7 @@ class Attempt(NamedTuple):
     schema: int = SCHEMA
     candidates: tuple[str, ...] = ()
     boot_id: str | None = None
+    replaces: str | None = None
     worktree_id: str = ""
     common_dir: str = ""
     common_dir_id: str = ""

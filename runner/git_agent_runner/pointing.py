@@ -42,6 +42,20 @@ def point_again(ctx: Context, record: Record, attempt: Attempt) -> None:
     pointer.write(ctx.repo, record.branch, record.handle)
 
 
+def give_back(ctx: Context, record: Record, attempt: Attempt) -> str | None:
+    """No session came of the attempt: the branch has the run of before again. Its handle, if there is one."""
+    before, branch = attempt.replaces, record.branch
+    if before is None or branch is None or _identities(ctx).pointers.get(branch, ()) != (record.handle,):
+        return None
+    try:
+        if ctx.runs.read(before).session.value is None:
+            return None
+        pointer.write(ctx.repo, branch, before)
+    except UserError:
+        return None
+    return before
+
+
 def _owner(ctx: Context, record: Record, least: Claim) -> str | None:
     if record.branch is None:
         return None

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_extractors.read import read
-from git_agent_runner import leaving, pointing, refs, steps, tying
+from git_agent_runner import evidence, leaving, pointing, refs, steps, tying
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.engines import load, profile
-from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS, discover, scrubbed
 from git_agent_runner.leaving import Begun, Left
@@ -31,7 +30,8 @@ class Settled(NamedTuple):
     """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
 
     `pointed`: the run's branch names it, so that a resume on that branch finds it. `left`: where the engine left HEAD,
-    if it is elsewhere than before.
+    if it is elsewhere than before. `exists`: there is a session to resume. `again` is the run that the branch has once
+    more, since no session came of this one.
     """
 
     record: Record
@@ -41,6 +41,8 @@ class Settled(NamedTuple):
     warnings: tuple[str, ...]
     pointed: bool = True
     left: Left | None = None
+    exists: bool = True
+    again: str | None = None
 
 
 def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
@@ -63,11 +65,12 @@ def settle(
     """
     transcript = read_attempt(ctx, attempt, outcome.exit_status)
     steps.at("output-read")
-    origin = None
+    seen = evidence.gather(ctx, attempt, outcome, transcript)
+    transcript = seen.transcript
+    asked = asked._replace(opened=seen.opened)
     if transcript.source is None and asked.kind in ("start", "fresh"):
-        begun, origin = _begun(ctx, attempt, outcome)
-        asked = asked._replace(session=begun[0] if len(begun) == 1 else None)
-        attempt = attempt._replace(candidates=begun if len(begun) > 1 else ())
+        asked = asked._replace(session=seen.begun[0] if len(seen.begun) == 1 else None)
+        attempt = attempt._replace(candidates=seen.begun if len(seen.begun) > 1 else ())
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
@@ -83,7 +86,7 @@ def settle(
         status=verdict.status,
         resumed=verdict.resumed,
         session=verdict.session,
-        session_from=origin or _origin(verdict, transcript),
+        session_from=seen.origin or _origin(verdict, transcript),
         reported_session=verdict.reported,
         parent_session=verdict.parent,
         head_after=tip(where, record.branch),
@@ -96,14 +99,18 @@ def settle(
     record = _write_record(ctx, attempt)
     steps.at("record-settled")
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
+    kept = _warning(keep, ctx, attempt)
+    steps.at("session-kept")
+    exists = evidence.exists(ctx, attempt)
+    again = None
     if left and left.made:
         owner, pointed = record.branch, _warning(tying.repoint, ctx, record)
     else:
-        pointed = _warning(pointing.point_again, ctx, record, attempt) if owner else None
-    kept = _warning(keep, ctx, attempt)
-    steps.at("session-kept")
+        again = pointing.give_back(ctx, record, attempt) if owner and not exists else None
+        pointed = _warning(pointing.point_again, ctx, record, attempt) if owner and not again else None
     warnings = tuple(text for text in (noted, pointed, kept) if text)
-    return Settled(record, attempt, verdict, transcript, warnings, owner is not None and pointed is None, left)
+    named = owner is not None and pointed is None and again is None
+    return Settled(record, attempt, verdict, transcript, warnings, named, left, exists, again)
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
@@ -199,22 +206,6 @@ def _origin(verdict: Verdict, transcript: Transcript) -> str | None:
     if verdict.session.value is None:
         return None
     return transcript.source if transcript.session.value == verdict.session.value else "record"
-
-
-def _begun(ctx: Context, attempt: Attempt, outcome: Outcome) -> tuple[tuple[str, ...], str | None]:
-    """(sessions, where they come from) of a new attempt that printed none: what we minted, or what the store names.
-
-    An id that we minted is not believed when the engine failed and its store does not have it. Where the store has
-    several since the attempt began, none is taken: another one may have been started here by hand.
-    """
-    engine = load(attempt.agent_name)
-    version = engine.parse_version(attempt.engine_version) or ()
-    query = StoreQuery(ctx.environ, attempt.cwd, version, attempt.session.value, outcome.started)
-    if minted := attempt.session.value:
-        lost = outcome.exit_status != 0 and engine.locate(query).state == "absent"
-        return ((), None) if lost else ((minted,), "minted")
-    found = engine.created_since(query)
-    return found, "store" if len(found) == 1 else None
 
 
 def _write_record(ctx: Context, attempt: Attempt) -> Record:

@@ -16,8 +16,8 @@ class Asked(NamedTuple):
     by other means than its output; `known` is the record's, from before.
 
     `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
-    `interactive`: the terminal form, which may end without ever printing an id. `adopts`: the person picked the
-    session, or none was known, so whatever is reported becomes the run's.
+    `interactive`: the terminal form, which may end without ever printing an id; `opened`, there was more of it than an
+    exit status. `adopts`: the person picked the session, or none was known, so whatever is reported becomes the run's.
     """
 
     kind: Kind
@@ -28,6 +28,7 @@ class Asked(NamedTuple):
     forks: bool = False
     interactive: bool = False
     adopts: bool = False
+    opened: bool = False
 
 
 class Ended(NamedTuple):
@@ -58,7 +59,7 @@ class Verdict(NamedTuple):
 
 def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
     """The one place where an attempt's outcome is decided. Exit status alone is never believed."""
-    status = _status(transcript.status, ended)
+    status = _status(asked, transcript, ended)
     reported = transcript.session.value
     if asked.kind in ("start", "fresh"):
         return _judge_new(asked, status, transcript.session)
@@ -98,12 +99,15 @@ def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
     return kept._replace(resumed=None if kept.status == "session_missing" else "unverified")
 
 
-def _status(printed: Status, ended: Ended) -> Status:
-    """An engine that finished its turn has finished it, whatever signal came after.
+def _status(asked: Asked, transcript: Transcript, ended: Ended) -> Status:
+    """An engine that finished its turn has finished it, whatever signal came after; of an interface nobody knows.
 
     One that we had to end in the middle of its silence was stalled: opencode and gemini retry a 429 without a word.
     """
-    if printed == "completed":
+    printed = transcript.status
+    if printed == "completed" and not (asked.opened if asked.interactive else _speaks(transcript)):
+        printed = "no_output"
+    if printed == "completed" and not (asked.interactive and ended.by_us):
         return printed
     if ended.by_us and ended.stalled:
         return "stalled"
@@ -112,22 +116,31 @@ def _status(printed: Status, ended: Ended) -> Status:
     return "interrupted" if ended.interrupted else printed
 
 
-def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> int:
-    """What git-agent exits with: the engine's status if non-zero, 1 when the engine's 0 is not to be believed.
+def _speaks(transcript: Transcript) -> bool:
+    """Is it the engine that printed this? A wrapper's words, and exit 0, are no turn."""
+    return transcript.session.value is not None or bool(transcript.events.get("end"))
+
+
+class Exit(NamedTuple):
+    """What git-agent exits with, and who says so: our own `signal` or `timeout`, the `engine`, or the `verdict`."""
+
+    status: int
+    source: Literal["signal", "timeout", "engine", "verdict"]
+
+
+def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> Exit:
+    """The first of these that has something to say: our own signal or time-out, the engine, the verdict.
 
     A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM), whatever came of the work:
-    an engine may end its turn because our signal ended its tool.
+    an engine may end its turn because our signal ended its tool. What our signal made of a turn that was completed
+    before, says nothing.
     """
+    completed = verdict.status == "completed"
     if signal is not None:
-        return 128 + signal
-    if verdict.status == "completed" and ended.by_us:
-        ended = ended._replace(exit_status=0, interrupted=False)  # what our signal made of it says nothing
-    if ended.interrupted:
-        return INTERRUPTED
-    if ended.timed_out and (ended.exit_status or 0) < 0:
-        return 1  # our own signal; 130 would say that a person pressed Ctrl-C
-    if ended.exit_status:
-        return ended.exit_status if ended.exit_status > 0 else 128 - ended.exit_status
-    if verdict.status != "completed" or ended.exit_status is None:
-        return 1
-    return 1 if verdict.resumed == "as_new" and not lenient else 0
+        return Exit(128 + signal, "signal")
+    if ended.by_us and not completed:
+        return Exit(INTERRUPTED, "signal") if ended.interrupted else Exit(1, "timeout")
+    if ended.exit_status and not ended.by_us:
+        return Exit(ended.exit_status if ended.exit_status > 0 else 128 - ended.exit_status, "engine")
+    wrong = not completed or (ended.exit_status is None and not ended.by_us)
+    return Exit(int(wrong or (verdict.resumed == "as_new" and not lenient)), "verdict")

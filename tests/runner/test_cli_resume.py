@@ -150,7 +150,7 @@ def test_a_pasted_dry_run_is_the_resume(cli: Cli, engine: str) -> None:
     subprocess.run(("sh", "-c", line), cwd="/", env=environ, stdin=subprocess.DEVNULL, check=True, capture_output=True)
     cli.ok("resume", message)
     pasted, resumed = cli.calls()[1:]
-    same = ("argv", "cwd", "stdin", "stdin_kind")
+    same = ("argv", "cwd", "stdin")
     assert [pasted[name] for name in same] == [resumed[name] for name in same]
     assert pasted["env"]["PWD"] == resumed["env"]["PWD"]
 

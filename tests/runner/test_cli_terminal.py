@@ -2,66 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
 import signal
-import subprocess
 import termios
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.cli import PROGRAM, Cli
-from support.waiting import PATIENCE
-
-
-class Person:
-    """Someone at a terminal, in which one command at a time runs."""
-
-    def __init__(self, cli: Cli) -> None:
-        self.cli = cli
-        self.eyes, self.terminal = pty.openpty()
-        self.modes = termios.tcgetattr(self.terminal)
-        self.seen = ""
-
-    def start(self, *words: str, **environ: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [*PROGRAM, *words],
-            cwd=self.cli.repo.path,
-            env=self.cli.environ(TERM="xterm", NO_COLOR="1", **environ),
-            stdin=self.terminal,
-            stdout=self.terminal,
-            stderr=self.terminal,
-            start_new_session=True,
-        )
-
-    def look(self, until: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while until not in self.seen:
-            assert time.monotonic() < deadline, self.seen
-            if select.select([self.eyes], [], [], 0.1)[0]:
-                self.seen += os.read(self.eyes, 65536).decode(errors="replace")
-
-    def type(self, keys: str) -> None:
-        os.write(self.eyes, keys.encode())
-
-    def wait(self, process: subprocess.Popen[bytes]) -> int:
-        """Its exit status, with all that it printed seen."""
-        while process.poll() is None or select.select([self.eyes], [], [], 0.1)[0]:
-            if select.select([self.eyes], [], [], 0.1)[0]:
-                self.seen += os.read(self.eyes, 65536).decode(errors="replace")
-        return process.returncode
-
-
-@pytest.fixture
-def person(cli: Cli) -> Iterator[Person]:
-    someone = Person(cli)
-    yield someone
-    os.close(someone.eyes)
-    os.close(someone.terminal)
+from support.terminal import Person
 
 
 @pytest.mark.parametrize("engine", ["codex", "claude", "opencode", "qwen", "copilot"])

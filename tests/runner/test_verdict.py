@@ -42,7 +42,11 @@ def asked(kind: str = "resume", **changes: object) -> Asked:
             asked(), "rate_limited", "old", ("rate_limited", "yes", "old", None), id="rate limit after resuming"
         ),
         pytest.param(
-            asked(interactive=True), "completed", None, ("completed", "unverified", "old", None), id="terminal form"
+            asked(interactive=True, opened=True),
+            "completed",
+            None,
+            ("completed", "unverified", "old", None),
+            id="terminal form",
         ),
         pytest.param(
             asked("start", known=NO_SESSION), "completed", "x", ("completed", None, "x", None), id="start, printed id"
@@ -109,21 +113,61 @@ def test_status(printed: Status, ended: Ended, want: Status) -> None:
 @pytest.mark.parametrize(
     ("verdict", "ended", "lenient", "signal", "want"),
     [
-        pytest.param(("completed", "yes"), Ended(0), False, None, 0, id="fine"),
-        pytest.param(("completed", "as_new"), Ended(0), False, None, 1, id="as new is a failure"),
-        pytest.param(("completed", "as_new"), Ended(0), True, None, 0, id="as new, lenient"),
-        pytest.param(("rate_limited", "yes"), Ended(0), True, None, 1, id="0 is not believed"),
-        pytest.param(("failed", None), Ended(42), False, None, 42, id="the engine's status"),
-        pytest.param(("interrupted", None), Ended(-9), False, None, 137, id="the engine was killed"),
-        pytest.param(("interrupted", None), Ended(0, interrupted=True), False, None, 130, id="Ctrl-C"),
-        pytest.param(("interrupted", None), Ended(-15, interrupted=True), False, 15, 143, id="we were sent TERM"),
-        pytest.param(("failed", None), Ended(None), False, None, 1, id="never spawned"),
-        pytest.param(("completed", "yes"), Ended(-2, interrupted=True), False, 2, 130, id="Ctrl-C after the turn"),
-        pytest.param(("completed", "yes"), Ended(-15, timed_out=True), False, None, 0, id="time-out after the turn"),
-        pytest.param(("completed", "as_new"), Ended(-15, timed_out=True), False, None, 1, id="as new all the same"),
+        pytest.param(("completed", "yes"), Ended(0), False, None, (0, "verdict"), id="fine"),
+        pytest.param(("completed", "as_new"), Ended(0), False, None, (1, "verdict"), id="as new is a failure"),
+        pytest.param(("completed", "as_new"), Ended(0), True, None, (0, "verdict"), id="as new, lenient"),
+        pytest.param(("rate_limited", "yes"), Ended(0), True, None, (1, "verdict"), id="0 is not believed"),
+        pytest.param(("failed", None), Ended(42), False, None, (42, "engine"), id="the engine's status"),
+        pytest.param(("interrupted", None), Ended(-9), False, None, (137, "engine"), id="the engine was killed"),
+        pytest.param(("interrupted", None), Ended(0, interrupted=True), False, None, (130, "signal"), id="cancelled"),
+        pytest.param(("interrupted", None), Ended(7, interrupted=True), False, 2, (130, "signal"), id="Ctrl-C"),
+        pytest.param(("interrupted", None), Ended(-15, interrupted=True), False, 15, (143, "signal"), id="TERM"),
+        pytest.param(("timed_out", None), Ended(-2, timed_out=True), False, None, (1, "timeout"), id="time-out"),
+        pytest.param(("timed_out", None), Ended(5, timed_out=True), False, None, (1, "timeout"), id="its own status"),
+        pytest.param(("stalled", None), Ended(0, timed_out=True), False, None, (1, "timeout"), id="in silence"),
+        pytest.param(("failed", None), Ended(None), False, None, (1, "verdict"), id="never spawned"),
+        pytest.param(("completed", "yes"), Ended(-2, interrupted=True), False, 2, (130, "signal"), id="after the turn"),
+        pytest.param(
+            ("completed", "yes"), Ended(-15, timed_out=True), False, None, (0, "verdict"), id="out of time then"
+        ),
+        pytest.param(
+            ("completed", "as_new"), Ended(-15, timed_out=True), False, None, (1, "verdict"), id="as new then"
+        ),
     ],
 )
-def test_exit_status(verdict: tuple[Status, None], ended: Ended, lenient: bool, signal: int | None, want: int) -> None:
+def test_exit_status(
+    verdict: tuple[Status, None], ended: Ended, lenient: bool, signal: int | None, want: tuple[int, str]
+) -> None:
+    """Faults F8: our own signal or time-out comes first, then the engine's status, then the verdict's."""
     status, resumed = verdict
     found = exit_status(Verdict(status, resumed, OLD, None, None), ended, lenient=lenient, signal=signal)
     assert found == want
+
+
+TEXT = transcript("completed", None)._replace(events={"message": 1})
+
+
+@pytest.mark.parametrize("kind", ["start", "fresh", "resume", "continue"])
+@pytest.mark.parametrize("interactive", [False, True])
+def test_words_and_exit_0_are_no_completed_turn(kind: str, interactive: bool) -> None:
+    """Faults B1: a version manager's shim that prints `no version is set` and exits 0."""
+    ask = asked(kind, session=None, interactive=interactive, adopts=kind == "continue")
+    assert judge(ask, TEXT, Ended(0)).status == "no_output"
+
+
+def test_an_end_that_the_engine_printed_is_one() -> None:
+    ended = TEXT._replace(events={"end": 1})
+    assert judge(asked("start", session=None, known=NO_SESSION), ended, Ended(0)).status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("ended", "want"),
+    [
+        pytest.param(Ended(0), "completed", id="left by the person"),
+        pytest.param(Ended(0, timed_out=True), "timed_out", id="--timeout"),
+        pytest.param(Ended(0, interrupted=True), "interrupted", id="closed, or --kill"),
+    ],
+)
+def test_an_interface_that_we_ended_is_not_completed(ended: Ended, want: Status) -> None:
+    """Faults G1: exit 0 and any output was taken for a completed turn, and that beat our own ending."""
+    assert judge(asked(interactive=True, opened=True), transcript("completed", "old"), ended).status == want

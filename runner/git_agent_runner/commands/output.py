@@ -18,9 +18,10 @@ from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
+from git_agent_runner.settle import Settled
 from git_agent_runner.supervise.capture import Outlet
 from git_agent_runner.supervise.watch import Outcome
-from git_agent_runner.verdict import Ended, exit_status
+from git_agent_runner.verdict import Ended, Exit, exit_status
 
 SCHEMA = 1
 
@@ -83,13 +84,13 @@ def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: 
     """Tell what the attempt came to; the exit status."""
     outcome = done.outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
-    status = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
+    ours = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
     _warn(done)
     if as_json:
-        print_json(_json(plan, done, status))
+        print_json(_json(plan, done, ours))
     else:
-        print_summary(_summary(_as_left(ctx, done.settled.left), done))
-    return status
+        print_summary(_summary(_as_left(ctx, done.settled.left), done, ours))
+    return ours.status
 
 
 def _warn(done: Finished) -> None:
@@ -109,8 +110,6 @@ def _warn(done: Finished) -> None:
             f" instead of {record.session.value}",
             (f"the recorded session is kept; look at it: git agent show {record.handle}",),
         )
-    if verdict.session.value is None:
-        hint("no session id was found, so this run cannot be resumed by id")
     if settled.attempt.candidates:
         hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
     if verdict.status != "completed":
@@ -144,10 +143,10 @@ def _remedy(done: Finished) -> tuple[str, ...]:
     return (f"if you trust '{attempt.cwd}': git agent {words} -- {flag}",) if flag else ()
 
 
-def _summary(ctx: Context, done: Finished) -> Summary:
+def _summary(ctx: Context, done: Finished, ours: Exit) -> Summary:
     record, attempt = done.settled.record, done.settled.attempt
     commit = attempt.head_after or attempt.head_before or "unborn"
-    facts = f"attempt {attempt.number}, {seconds(done.outcome)} s, {ending(done.outcome)}"
+    facts = f"attempt {attempt.number}, {seconds(done.outcome)} s, {_exit(done.outcome, ours)}"
     verdict = "" if attempt.status == "completed" else f", {attempt.status}"
     return Summary(
         handle=record.handle,
@@ -155,15 +154,19 @@ def _summary(ctx: Context, done: Finished) -> Summary:
         session=session_text(record),
         branch=f"{record.branch or '(detached)'} @ {commit[:7]}",
         run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {facts}{verdict}",
-        resume=_resume(ctx, record, pointed=done.settled.pointed),
+        resume=_resume(ctx, done.settled),
     )
 
 
-def _resume(ctx: Context, record: Record, *, pointed: bool) -> str:
-    """The line to type; none where the person's own flags leave no session."""
+def _resume(ctx: Context, settled: Settled) -> str:
+    """The line to type, where there is a session to resume."""
+    record = settled.record
     for word in arguments.find(load(record.agent_name).options, record.launch_args, "no_session"):
         return f"no: with {word.name} {record.agent_name} keeps no session"
-    return resume_line(ctx, record, pointed=pointed)
+    if settled.exists or settled.attempt.candidates:
+        return resume_line(ctx, record, pointed=settled.pointed)
+    back = f"; this branch goes on with run {settled.again}" if settled.again else ""
+    return f"no: {record.agent_name} has no session of it{back}"
 
 
 def session_text(record: Record) -> str:
@@ -174,13 +177,20 @@ def seconds(outcome: Outcome) -> int:
     return round(outcome.ended - outcome.started)
 
 
-def ending(outcome: Outcome) -> str:
-    if outcome.exit_status is None:
-        return "still alive" if outcome.survivors else "exit unknown"
-    return f"exit {outcome.exit_status}" if outcome.exit_status >= 0 else f"signal {-outcome.exit_status}"
+def _exit(outcome: Outcome, ours: Exit) -> str:
+    """Our exit status, and the engine's own where that is another one."""
+    own = outcome.exit_status
+    if own == ours.status:
+        return f"exit {own}"
+    unseen = "still alive" if outcome.survivors else "unknown"
+    engine = unseen if own is None else f"exit {own}" if own >= 0 else f"signal {-own}"
+    return f"exit {ours.status} ({_SAYS[ours.source]}engine: {engine})"
 
 
-def _json(plan: Plan, done: Finished, status: int) -> dict[str, Any]:
+_SAYS = {"signal": "signal to git-agent; ", "timeout": "--timeout; ", "engine": "", "verdict": "verdict; "}
+
+
+def _json(plan: Plan, done: Finished, ours: Exit) -> dict[str, Any]:
     """Schema 1 of `start --json` and `resume --json`; docs/json.md describes it."""
     record, attempt, transcript = done.settled.record, done.settled.attempt, done.settled.transcript
     return {
@@ -207,7 +217,8 @@ def _json(plan: Plan, done: Finished, status: int) -> dict[str, Any]:
         "usage": transcript.usage,
         "engineError": attempt.error,
         "engineExit": done.outcome.exit_status,
-        "exit": status,
+        "exit": ours.status,
+        "exitFrom": ours.source,
         "survivors": list(done.outcome.survivors),
         "head": _head(done.settled.left),
         "warnings": list(done.settled.warnings),

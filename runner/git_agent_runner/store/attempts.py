@@ -49,6 +49,7 @@ SHAPE = Shape(
         Field("parentSession", "parent_session", optional(TEXT)),
         Field("resumed", "resumed", optional(one_of(get_args(Resumed)))),
         Field("branch", "branch", optional(TEXT), required=True),
+        Field("replaces", "replaces", optional(TEXT)),
         Field("worktree", "worktree", TEXT, required=True),
         Field("worktreeId", "worktree_id", TEXT),
         Field("cwd", "cwd", TEXT, required=True),

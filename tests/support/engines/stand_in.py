@@ -7,7 +7,8 @@ newest recorded version of that engine does, keeps the session in the engine's o
 $FAKE_EXIT. $FAKE_ID is the session it reports ("none": none at all), else the one that its arguments ask for, else one
 of its own ("new": a fresh one). $FAKE_UNKNOWN says what it does when asked to resume: "new" starts another
 conversation in silence, "fail" says that there is no such session. $FAKE_CMD runs in a shell after the session was
-printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the transcript. `--version` prints
+printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the transcript, and
+$FAKE_WORDS what a wrapper says instead of starting the engine. `--version` prints
 $FAKE_VERSION, `--help` $FAKE_HELP. `env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a
 line and says goodbye.
 """
@@ -51,6 +52,7 @@ if __name__ == "__main__" and (text := described(os.path.basename(sys.argv[0]), 
 import json  # noqa: E402  see above
 import re  # noqa: E402  see above
 import stat  # noqa: E402  see above
+from contextlib import suppress  # noqa: E402  see above
 
 sys.path.append(
     os.path.abspath(f"{os.path.realpath(__file__)}/../../..")
@@ -108,6 +110,9 @@ def main() -> int:
         stores.opencode_import(argv[1])
         return 0
     message = log(engine, argv)
+    if words := os.environ.get("FAKE_WORDS"):
+        print(words)
+        return int(os.environ.get("FAKE_EXIT", "0"))
     wanted, unknown = asked(engine, argv), os.environ.get("FAKE_UNKNOWN") if resumes(argv) else None
     if unknown == "fail":
         text, status = UNKNOWN[engine]
@@ -208,7 +213,8 @@ def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
 def terminal(engine: str, session: str) -> int:
     """The terminal form, up to a line that is typed; what it says at the end, as interactive-start was recorded."""
     print("\x1b[?2004h\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
-    sys.stdin.readline()
+    with suppress(KeyboardInterrupt):  # SIGINT makes real ones leave with 0, too
+        sys.stdin.readline()
     print("\x1b[?1049l\x1b[?25h\x1b[?2004l", end="\r\n")
     print(*GOODBYE[engine].format(session).split("\n"), sep="\r\n", end="\r\n", flush=True)
     return int(os.environ.get("FAKE_EXIT", "0"))

@@ -1,0 +1,74 @@
+"""What tells that an attempt was more than an exit status: the session that it printed, or that the store has."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from git_agent_extractors.model import NO_SESSION, Transcript
+from git_agent_runner.context import Context
+from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import Engine, StoreQuery
+from git_agent_runner.model import Attempt
+from git_agent_runner.store import copies
+from git_agent_runner.supervise.watch import Outcome
+
+
+class Evidence(NamedTuple):
+    """`transcript` names no session that the store is known not to have. `begun` are the sessions of a new attempt that
+    printed none, and `origin` where they come from. `opened`: an interface was more than a process that ended.
+    """
+
+    transcript: Transcript
+    begun: tuple[str, ...] = ()
+    origin: str | None = None
+    opened: bool = False
+
+
+def gather(ctx: Context, attempt: Attempt, outcome: Outcome, transcript: Transcript) -> Evidence:
+    engine = load(attempt.agent_name, ctx.environ)
+    printed = transcript.session.value
+    if attempt.kind not in ("start", "fresh"):
+        opened = printed is not None or _touched(ctx, engine, attempt, outcome)
+        return Evidence(transcript, opened=opened)
+    if printed and not (attempt.interactive and _lost(ctx, engine, attempt, printed)):
+        return Evidence(transcript, opened=True)
+    begun, origin = _begun(ctx, engine, attempt, outcome)
+    nothing = transcript._replace(session=NO_SESSION, source=None)
+    return Evidence(nothing, begun, origin, opened=bool(begun))
+
+
+def exists(ctx: Context, attempt: Attempt) -> bool:
+    """Is there a session to go on with: in the engine's store, as far as that can be known, or as our copy?"""
+    value = attempt.session.value
+    return value is not None and not _lost(ctx, load(attempt.agent_name, ctx.environ), attempt, value)
+
+
+def _begun(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> tuple[tuple[str, ...], str | None]:
+    """(sessions, where they come from): what we minted, unless the store does not have it, or what the store names.
+
+    Where the store has several since the attempt began, none is taken: another one may have been started here by hand.
+    """
+    minted = attempt.session.value
+    if minted and not _lost(ctx, engine, attempt, minted):
+        return (minted,), "minted"
+    found = engine.created_since(_query(ctx, engine, attempt, None)._replace(since=outcome.started))
+    return found, "store" if len(found) == 1 else None
+
+
+def _lost(ctx: Context, engine: Engine, attempt: Attempt, session: str) -> bool:
+    absent = engine.locate(_query(ctx, engine, attempt, session)).state == "absent"
+    return absent and copies.read(ctx.layout, attempt.run_id, session) is None
+
+
+def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> bool:
+    """Has the session that was to be opened been written to? Where that cannot be known it counts as opened."""
+    session = attempt.requested_session
+    located = engine.locate(_query(ctx, engine, attempt, session)) if session else None
+    if located is None or located.state != "present" or located.path is None:
+        return located is None or located.state != "absent"
+    return os.path.getmtime(located.path) >= outcome.started - 1 if os.path.exists(located.path) else False
+
+
+def _query(ctx: Context, engine: Engine, attempt: Attempt, session: str | None) -> StoreQuery:
+    return StoreQuery(ctx.environ, attempt.cwd, engine.parse_version(attempt.engine_version) or (), session)

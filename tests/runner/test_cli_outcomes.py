@@ -1,0 +1,63 @@
+"""What an attempt came to is read from the engine, never from exit 0 and some words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_agent_runner.engines import MODULES
+from support.cli import Cli
+from support.terminal import Person
+
+SHIM = "no version is set for this program; run: asdf install"
+
+
+@pytest.mark.parametrize("engine", MODULES)
+def test_a_wrapper_that_says_something_and_exits_0_has_done_nothing(cli: Cli, engine: str) -> None:
+    """Faults B1: `start` called it completed, and stored the id that was minted for a session that never was."""
+    done = cli.run("start", "-e", engine, "--json", "x", FAKE_WORDS=SHIM)
+    told = done.json
+    assert (done.status, told["status"], told["exitFrom"], told["engineExit"]) == (1, "no_output", "verdict", 0)
+    assert (told["session"]["value"], cli.record().session.value) == (None, None)
+    cli.begin(engine)
+    session = cli.record(cli.pointers()["main"]).session
+    again = cli.run("resume", "--json", "y", FAKE_WORDS=SHIM)
+    assert (again.status, again.json["status"], again.json["exitFrom"]) == (1, "no_output", "verdict")
+    assert cli.record(cli.pointers()["main"]).session == session
+
+
+@pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode", "qwen", "copilot"])
+def test_an_interface_that_was_opened_and_left_takes_no_session_away(person: Person, engine: str) -> None:
+    """Faults A6: the branch's pointer moved to a run whose session never existed, and stayed there."""
+    cli = person.cli
+    begun = cli.begin(engine)
+    process = person.start("start", "-i", "-e", engine, FAKE_WORDS="Welcome!")
+    assert person.wait(process) == 1
+    (empty,) = {path.stem for path in Path(cli.layout.index_dir).glob("*.yaml")} - {begun.handle}
+    assert (cli.record(empty).status, cli.record(empty).session.value) == ("no_output", None)
+    assert f"resume    no: {engine} has no session of it; this branch goes on with run {begun.handle}" in person.seen
+    assert cli.pointers() == {"main": begun.handle}
+    cli.ok("resume", "go on")
+    assert (cli.record(begun.handle).attempts, cli.attempt(2, begun.handle).resumed) == (2, "yes")
+    problems = cli.run("doctor", "--json").json["problems"]
+    assert [problem for problem in problems if empty in problem["problem"]] == []
+
+
+def test_a_start_that_failed_takes_no_session_away(cli: Cli) -> None:
+    """Faults A6: headless, too."""
+    begun = cli.begin("claude")
+    done = cli.run("start", "-e", "codex", "x", FAKE_ID="none", FAKE_EXIT="1")
+    assert done.status == 1
+    assert cli.pointers() == {"main": begun.handle}
+
+
+def test_an_interface_that_our_signal_ended_is_not_completed(person: Person) -> None:
+    """Faults G1: its time was up in the middle of a turn, and exit 0 made it completed."""
+    person.cli.begin("codex")
+    process = person.start("resume", "-i", "--timeout", "2")
+    assert person.wait(process) == 1
+    assert person.cli.record().status == "timed_out"
+    assert "exit 1 (--timeout; engine: " in person.seen
+    listed = person.cli.ok("resume", "--all", "-n", "--json").json
+    assert [run["handle"] for run in listed["resumed"]] == [person.cli.record().handle]
