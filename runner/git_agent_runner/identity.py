@@ -207,14 +207,16 @@ class Identities:
             return Claim.MOVED if run.branch not in (None, name) else Claim.HELD
         if run.branch in life.unsure:
             return Claim.NAMESAKE
-        before = held and any(span.has(run, held=True) for span in life.source)
+        # A name that the copy itself had later: what has it then is a pointer that was there before.
+        late = run.branch not in life.names
+        before = held and any(span.has(run, held=late) for span in life.source)
         return Claim.HEIR if before else Claim.NONE
 
     def rival(self, name: str, run: Run) -> str | None:
-        """Another branch that has a pointer to this run, and a better claim to it; an equal one will do if this branch
-        has no pointer to it.
-        """
+        """Another branch that has a better claim to this run; an equal one will do if it alone has the pointer."""
         ours, holders = self.claim(name, run), self.holders(run.handle)
+        if ours in (Claim.HEIR, Claim.MOVED) and (owner := self.owner(run)) != name:
+            return owner
         others = [other for other in holders if other != name and self.life(other)]
         least = ours + 1 if name in holders else max(ours, Claim.HEIR)
         return next((other for other in others if self.claim(other, run) >= least), None)
@@ -223,10 +225,7 @@ class Identities:
         """The name that the run's branch has now; None where it has no branch, or that is gone. `among`: the branches
         to look at, by default all.
         """
-        holders = self.holders(run.handle)
-        if holders == [run.branch] and len(self.pointers[holders[0]]) == 1:
-            return run.branch
-        best = self._best(run, [name for name in dict.fromkeys((run.branch, *holders)) if name])
+        best = self._best(run, [name for name in (run.branch, *self.holders(run.handle)) if name])
         if run.branch is None or (best and self.claim(best, run) > Claim.NAMESAKE):
             return best
         return self._best(run, self._living if among is None else among)
@@ -235,11 +234,12 @@ class Identities:
         """The rows with the names that their branches have now. Where not all branches are to be looked at, these are
         the rows' own and those with a pointer to one: a branch's pointer is to its newest run.
         """
-        named = {row.branch for row in rows if row.branch}
-        near = None if everywhere else {*named, *(name for row in rows for name in self.holders(row.handle))}
-        if near is not None and any(row.branch and self.holders(row.handle) != [row.branch] for row in rows):
+        odd = {row.handle for row in rows if row.branch and self.holders(row.handle) != [row.branch]}
+        near = None
+        if odd and not everywhere:
+            near = {name for row in rows for name in (row.branch, *self.holders(row.handle)) if name}
             self.learn(near)
-        return [row._replace(branch=self.owner(row, near) or row.branch) if row.branch else row for row in rows]
+        return [row._replace(branch=self.owner(row, near) or row.branch) if row.handle in odd else row for row in rows]
 
     def _best(self, run: Run, names: Iterable[str]) -> str | None:
         claims = {name: self.claim(name, run) for name in names if self.life(name)}

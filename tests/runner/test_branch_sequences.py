@@ -1,0 +1,243 @@
+"""All sequences of at most four operations on two branch names, against an oracle that knows branches by identity.
+
+Faults A15, A16. Names, commits and reflogs are git's, the clock is ours: each operation has a second of its own. The
+oracle is held to planted faults. A branch is switched to where an operation needs that. Not walked, since they ask
+nothing new: a first branch called `b` rather than `a`, a commit as the last operation, sequences without a run. Two
+beginnings that take three or four operations are gone on with for two more.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from git_agent_runner import git, identity, settings
+from git_agent_runner import resolve as resolve_module
+from git_agent_runner.errors import UserError
+from git_agent_runner.identity import Identities, Life, Span
+from git_agent_runner.refs import Entry
+from git_agent_runner.search import Resolved, Search
+from git_agent_runner.store.cache import listing
+from git_agent_runner.store.index import Index
+from git_agent_runner.store.layout import Layout
+from support.branching import Op, Oracle, git_words
+from support.gitrepo import EPOCH, GitRepo, dates, make
+from support.runs import leave
+
+NAMES = ("a", "b")
+LENGTH = 4
+STEP = 1000  # seconds between two operations
+BEGINNINGS = (
+    (),
+    (Op("new", "a"), Op("start", "a"), Op("new", "b"), Op("start", "b")),
+    (Op("new", "a"), Op("start", "a"), Op("new", "b"), Op("delete", "a")),
+)
+
+
+class Node(NamedTuple):
+    repo: GitRepo
+    oracle: Oracle
+    done: tuple[Op, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.done))
+
+
+def grown(node: Node, op: Op, path: Path) -> Node:
+    """The repository after one more operation, in a copy."""
+    shutil.copytree(node.repo.path, path, symlinks=True)
+    repo, oracle = GitRepo(path), node.oracle.fork()
+    when = EPOCH + STEP * (len(node.done) + 1)
+    if where := oracle.switched(op):
+        repo.git(*git_words(Op("switch", where), oracle), env=dates(when - 1))
+        oracle.head = where
+    handle = f"{len(node.done):08x}"
+    if op.verb == "start":
+        began, ended = (datetime.fromtimestamp(when + seconds, UTC) for seconds in (0, 5))
+        run_id = f"{began:%Y%m%dT%H%M%SZ}-codex-{handle}"
+        leave(
+            repo,
+            handle,
+            run_id=run_id,
+            run_directory=f"agent/runs/{run_id}",
+            created_at=f"{began:%Y-%m-%dT%H:%M:%S}.000Z",
+            updated_at=f"{ended:%Y-%m-%dT%H:%M:%S}.000Z",
+        )
+    else:
+        repo.git(*git_words(op, oracle), env=dates(when))
+    oracle.apply(op, handle)
+    return Node(repo, oracle, (*node.done, op))
+
+
+def worth(node: Node, op: Op, length: int) -> bool:
+    last = len(node.done) == length - 1
+    if not node.done:
+        return op.verb in ("new", "origin") and op.name == "a"
+    return not last or (op.verb != "commit" and any(one.verb == "start" for one in (*node.done, op)))
+
+
+def walk(node: Node, room: Path, length: int) -> Iterator[Node]:
+    """Every sequence that begins with this one, depth first; a repository lives while those after it are visited."""
+    for number, op in enumerate(node.oracle.possible(NAMES)):
+        if not worth(node, op, length):
+            continue
+        path = room / f"{len(node.done)}-{number}"
+        after = grown(node, op, path)
+        if any(one.verb == "start" for one in after.done):
+            yield after
+        if len(after.done) < length:
+            yield from walk(after, room, length)
+        shutil.rmtree(path)
+
+
+def walks(root: Node, room: Path) -> Iterator[Node]:
+    for number, beginning in enumerate(BEGINNINGS):
+        node = root
+        for op in beginning:
+            node = grown(node, op, room / f"beginning-{number}-{len(node.done)}")
+        yield from walk(node, room, len(beginning) + 2 if beginning else LENGTH)
+
+
+@contextmanager
+def asked_once(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing changes while we ask: the same question to git is asked once."""
+    spawn = git._spawn
+    known: dict[Any, git.Result] = {}
+
+    def answer(words: Any, cwd: Any, stdin: Any, environ: Any) -> git.Result:
+        key = (tuple(words), cwd, stdin)
+        if key not in known:
+            known[key] = spawn(words, cwd, stdin, environ)
+        return known[key]
+
+    with patch.context() as inner:
+        inner.setattr(git, "_spawn", answer)
+        yield
+
+
+def wrong(node: Node) -> list[str]:
+    """What the program answers otherwise than the oracle: for each branch, and for each run by its handle."""
+    facts, oracle = node.repo.facts(), node.oracle
+    config, now = settings.read(facts), EPOCH + 100.0 * STEP
+    index = Index(Layout(facts.common_dir))
+    found = []
+    got: str | None
+    for name in oracle.ids:
+        try:
+            got = resolve_module.resolve(facts, config, index, now, branch=name).handle
+        except UserError as error:
+            got = None if error.code == "no_run" else error.message
+        if got not in oracle.right(name):
+            found.append(f"{node}: {name} has {got}, not {oracle.right(name)}")
+    rows = listing(index.layout, now).rows
+    identities = Identities(facts, config, now, {row.handle: row for row in rows}.get)
+    listed = {row.handle: row.branch for row in identities.current(rows)}
+    for row in rows:
+        owners = {oracle.owner(row.handle)} if oracle.owner(row.handle) else {None, *oracle.heirs(row.handle)}
+        got = identities.owner(row)
+        if got not in owners or (got and listed[row.handle] != got):
+            found.append(f"{node}: {row.handle} is of {got}, listed as {listed[row.handle]}, not of {owners}")
+    return found
+
+
+lived, has = identity.lived, Span.has
+
+
+def from_any_remote(first: Entry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
+    return (-inf if "origin/" in first.what else first.when), True
+
+
+def renamed_is_a_name(name: str, entries: list[Entry], *rest: Any) -> Life:
+    """As if a branch had had its present name from its birth on."""
+    life = lived(name, entries, *rest)
+    return life._replace(spans=(*life.spans, Span(name, life.spans[0].since)))
+
+
+def renamed_is_forgotten(*words: Any) -> Life:
+    """Only the run that the pointer names follows a rename."""
+    life = lived(*words)
+    return life._replace(spans=life.spans[-1:], source=(*life.source, *life.spans))
+
+
+def copied_is_renamed(name: str, entries: list[Entry], *rest: Any) -> Life:
+    return lived(name, [entry._replace(what=entry.what.replace(" copied ", " renamed ")) for entry in entries], *rest)
+
+
+def no_birth(*words: Any) -> Life:
+    return Life((Span(words[0], -inf),))
+
+
+def last_pointer(search: Search) -> Resolved | None:
+    handles = search.identities.pointers.get(search.branch or "", ())
+    record = search.record(handles[-1]) if handles else None
+    return Resolved(record.handle, record, None, "") if record else None
+
+
+def held_is_had(span: Span, run: Any, *, held: bool) -> bool:
+    return held or has(span, run, held=held)
+
+
+FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "made from a remote branch is as old as that": (identity, "_beginning", from_any_remote),
+    "a rename takes the dead name's runs": (identity, "lived", renamed_is_a_name),
+    "a rename leaves older runs behind": (identity, "lived", renamed_is_forgotten),
+    "a copy is taken for the branch": (identity, "lived", copied_is_renamed),
+    "a branch has no age": (identity, "lived", no_birth),
+    "the last pointer of a section wins": (resolve_module, "_by_pointer", last_pointer),
+    "a pointer always counts": (Span, "has", held_is_had),
+}
+
+
+class Seen(NamedTuple):
+    nodes: int
+    wrong: list[str]
+    noticed: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """One walk: what the program gets wrong, and for each planted fault the first sequence that shows it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("GIT_")]:
+            patch.delenv(name)
+        people = {
+            f"GIT_{who}_{what}": "a@example.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+        }
+        quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TEMPLATE_DIR": ""}
+        for name, value in {**people, **quiet, **dates(EPOCH)}.items():
+            patch.setenv(name, value)
+        room = tmp_path_factory.mktemp("sequences")
+        repo = make(room / "repo")
+        repo.commit("c1")
+        repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+        repo.git("config", "remote.origin.url", str(room / "nowhere"))
+        repo.git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+        seen = Seen(0, [], {})
+        for node in walks(Node(repo, Oracle(), ()), room):
+            with asked_once(patch):
+                seen.wrong.extend(wrong(node))
+                for fault in FAULTS.keys() - seen.noticed.keys():
+                    with patch.context() as planted:
+                        planted.setattr(*FAULTS[fault])
+                        if wrong(node):
+                            seen.noticed[fault] = str(node)
+            seen = seen._replace(nodes=seen.nodes + 1)
+        yield seen
+
+
+def test_every_branch_has_its_own_run_and_every_run_its_own_branch(seen: Seen) -> None:
+    assert seen.wrong == []
+    assert seen.nodes > 400
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_oracle_notices(seen: Seen, fault: str) -> None:
+    assert fault in seen.noticed
