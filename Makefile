@@ -6,7 +6,7 @@ READY := .venv/.ready
 WORKERS ?= 2
 SECONDS ?= 60
 
-.PHONY: help demo test lint system system-all bench fuzz lock clean
+.PHONY: help demo test lint system system-all bench fuzz chaos lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
@@ -16,6 +16,7 @@ help:
 	@echo "make system-all  every real engine version; writes docs/*-matrix.md"
 	@echo "make bench       ratios measured in one run"
 	@echo "make fuzz        each profile, SECONDS each (Linux)"
+	@echo "make chaos       random walks of branches and runs, SECONDS long, from SEED on"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"
 
 $(READY): pyproject.toml requirements.lock
@@ -52,6 +53,9 @@ fuzz: $(READY)
 	  PYTHONPATH=extractors:runner $(BIN)/python fuzz/profiles.py $$engine .cache/fuzz/$$engine \
 	    -max_total_time=$(SECONDS) -artifact_prefix=.cache/fuzz/ || exit 1; \
 	done
+
+chaos: $(READY)
+	PYTHONPATH=tests:runner:extractors:hooks:fixtures $(BIN)/python tests/chaos/walk.py $(SECONDS) $(SEED)
 
 lock: $(READY)
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \

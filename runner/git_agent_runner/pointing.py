@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from datetime import UTC, datetime
 
 from git_agent_runner import settings, trees
-from git_agent_runner.context import Context
+from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Claim, Identities
 from git_agent_runner.model import Attempt, Record
@@ -26,6 +28,17 @@ def owner(ctx: Context, record: Record) -> str | None:
     made anew with its name must not inherit the run.
     """
     return _owner(ctx, record, Claim.HEIR)
+
+
+def since(ctx: Context, branch: str | None, before: Record) -> str:
+    """A time at which the branch has surely had this name, if it had another one when the attempt began: reflogs know
+    seconds, and a run that ended within that of the rename would be taken for another branch's.
+    """
+    if branch is None or branch == before.branch:
+        return ""
+    life = _identities(ctx).life(branch)
+    second = life.spans[-1].since if life else -math.inf
+    return timestamp(datetime.fromtimestamp(second + 1, UTC)) if math.isfinite(second) else ""
 
 
 def point_again(ctx: Context, record: Record, attempt: Attempt) -> None:

@@ -75,10 +75,12 @@ def settle(
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
     owner = pointing.owner(ctx, record)
+    begun = record
     record = record._replace(branch=owner or record.branch or _tied_meanwhile(ctx, record))
     left = before and leaving.left(leaving.now(where, ctx.environ), before, record)
     if left and left.made:
         record = record._replace(branch=left.branch)
+    since = pointing.since(ctx, record.branch, begun)
     attempt = attempt._replace(
         branch=record.branch,
         ended_at=timestamp(datetime.fromtimestamp(outcome.ended, UTC)),
@@ -96,7 +98,7 @@ def settle(
     )
     attempts.save(ctx.layout, attempt)
     steps.at("attempt-settled")
-    record = _write_record(ctx, attempt)
+    record = _write_record(ctx, attempt, since)
     steps.at("record-settled")
     noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
     kept = _warning(keep, ctx, attempt)
@@ -208,7 +210,7 @@ def _origin(verdict: Verdict, transcript: Transcript) -> str | None:
     return transcript.source if transcript.session.value == verdict.session.value else "record"
 
 
-def _write_record(ctx: Context, attempt: Attempt) -> Record:
+def _write_record(ctx: Context, attempt: Attempt, since: str = "") -> Record:
     return ctx.runs.update(
         handle_of(attempt.run_id),
         lambda old: old._replace(
@@ -217,7 +219,7 @@ def _write_record(ctx: Context, attempt: Attempt) -> Record:
             session=attempt.session,
             parent_session=attempt.parent_session,
             attempts=attempt.number,
-            updated_at=later(old.updated_at),
+            updated_at=later(max(old.updated_at, since)),
         ),
     )
 

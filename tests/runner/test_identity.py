@@ -299,3 +299,19 @@ def test_of_two_runs_at_once_the_branch_stays_with_the_one_that_began_last(cli: 
     assert cli.pointers() == {"main": second.handle}
     assert f"branch 'main' stays with run {second.handle}, which began later" in err.decode()
     assert json.loads(out)["handle"] != second.handle
+
+
+def test_a_branch_that_its_own_run_renames_has_the_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults A20: the run ends in the second of the rename, and a newer one has the pointer."""
+    for name in dates(0):
+        monkeypatch.delenv(name)
+    cli.repo.git("switch", "-q", "-c", "a")
+    first = cli.begin(FAKE_ID="new", FAKE_CMD="sleep 1.1; git branch -m a b")
+    assert first.branch == "b"
+    second = cli.begin(FAKE_ID="new")
+    assert {run["handle"]: run["branch"] for run in cli.ok("list", "--json").json["runs"]} == {
+        first.handle: "b",
+        second.handle: "b",
+    }
+    cli.ok("prune", second.handle)
+    assert cli.ok("status", "--json").json["handle"] == first.handle
