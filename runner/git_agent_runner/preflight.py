@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from git_agent_runner.context import Context, find_program
@@ -181,8 +182,9 @@ def in_place(engine: Engine, invocation: Invocation, asked: str | None) -> Invoc
     """An engine that goes on only where its session is must not do so while the person reads another directory."""
     if asked is None or invocation.cwd == asked:
         return invocation
+    stay = ("leave --cwd out",) if os.path.isdir(invocation.cwd) else ()
     raise UserError(
         f"{engine.name} goes on with this session only in its own directory, '{invocation.cwd}'",
         code="directory_bound",
-        hints=("leave --cwd out",),
+        hints=(*stay, "or start a new session there, in the same run: add --fallback fresh"),
     )

@@ -35,16 +35,16 @@ def place(
     the run's branch is checked out where the command runs. Raises UserError `branch_elsewhere`, `directory_gone`.
     """
     if cwd_override is not None:
-        return _existing(cwd_override, record)
+        return _existing(cwd_override, record, elsewhere)
     if not record.cwd:
-        return _existing(default_directory or repo.top, record)
+        return _existing(default_directory or repo.top, record, elsewhere)
     if record.branch is None:
         return _without_branch(record, repo, elsewhere)
     if (repo.top, repo.branch) == (record.worktree, record.branch):
-        return _existing(record.cwd, record)
+        return _existing(record.cwd, record, elsewhere)
     known = worktrees(repo)
     if Worktree(record.worktree, record.branch) in known:
-        return _there(record, repo, record.worktree)
+        return _there(record, repo, record.worktree, elsewhere)
     now = next((tree for tree in known if tree.branch == record.branch), None)
     if now is None:
         raise _nowhere(record, repo, known, elsewhere)
@@ -74,7 +74,7 @@ def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool]
     if top is None:
         raise _tree_gone(record)
     if record.cwd == top or record.cwd.startswith(top.rstrip("/") + "/"):
-        return _there(record, repo, top)
+        return _there(record, repo, top, elsewhere)
     if not elsewhere(True):
         raise UserError(
             f"run {record.handle} is that of '{top}', but its session began in '{record.cwd}'",
@@ -96,19 +96,21 @@ def _tree_gone(record: Record) -> UserError:
     )
 
 
-def _there(record: Record, repo: Repository, top: str) -> Place:
+def _there(record: Record, repo: Repository, top: str, elsewhere: Callable[[bool], bool]) -> Place:
     """The recorded directory, and a line where the person stands in another work tree."""
-    found = _existing(record.cwd, record)
+    found = _existing(record.cwd, record, elsewhere)
     return found if top == repo.top else found._replace(note=f"running in '{record.cwd}', the run's own directory")
 
 
-def _existing(cwd: str, record: Record) -> Place:
+def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Place:
     if os.path.isdir(cwd):
         return Place(cwd)
+    resume = f"git agent resume {record.handle} --cwd DIR"
+    bound = (f"mkdir -p {shlex.quote(cwd)}", f'or start anew in another one: {resume} --fallback fresh "<message>"')
     raise UserError(
         f"the directory of run {record.handle} is gone: '{cwd}'",
         code="directory_gone",
-        hints=(f'to run it in another one: git agent resume {record.handle} --cwd DIR "<message>"',),
+        hints=(f'to run it in another one: {resume} "<message>"',) if elsewhere(False) else bound,
     )
 
 
