@@ -113,6 +113,13 @@ def _admin(path: str) -> str:
     return os.path.realpath(os.path.join(path, _first_line(f"{path}/.git").removeprefix("gitdir: ")))
 
 
+def newest(repo: Repository, oids: list[str]) -> str | None:
+    """One of these commits that none of the others comes from; None where nothing has any of them."""
+    orders = "".join(f"{oid}\n" for oid in sorted({*oids} - missing(repo, oids)))
+    words = ("rev-list", "--topo-order", "--max-count=1", "--stdin")
+    return (in_repo(repo, *words, stdin=orders, check=False).out.rstrip("\n") or None) if orders else None
+
+
 def _leads_back(path: str, repo: Repository) -> bool:
     """Is the linked work tree this repository's? To a copied repository git lists those of the original."""
     return path == repo.top or os.path.dirname(_admin(path)) == f"{os.path.realpath(repo.common_dir)}/worktrees"

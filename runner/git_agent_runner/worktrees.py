@@ -11,7 +11,7 @@ from git_agent_runner import trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record, Repository
-from git_agent_runner.refs import Stray, Worktree, astray, commit_of, worktrees
+from git_agent_runner.refs import Stray, Worktree, astray, commit_of, newest, worktrees
 
 
 class Place(NamedTuple):
@@ -134,18 +134,21 @@ def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere:
     exists = commit_of(repo, HEADS + record.branch) is not None
     choice = f"or choose the directory yourself with --cwd DIR: {record.agent_name} resumes there too"
     choose = (choice,) if elsewhere(False) else ()
+    commit = "" if exists else _last_commit(record, repo)
+    adopt = () if exists else (f"or tie the run to where you are: git agent adopt {record.handle}",)
     if not os.path.isdir(record.worktree):
-        again = f"{there} {branch}" if exists else f"-b {branch} {there} {record.start_commit or ''}".rstrip()
+        again = f"{there} {branch}" if exists else f"-b {branch} {there} {commit}".rstrip()
         return UserError(
             f"the work tree of run {record.handle} is gone: '{record.worktree}'",
             code="directory_gone",
-            hints=(f"git worktree add {_force(record, repo)} {again}", *choose),
+            hints=(f"git worktree add {_force(record, repo)} {again}", *adopt, *choose),
         )
-    branch = branch if exists else f"-c {branch} {record.start_commit or ''}".rstrip()
+    branch = branch if exists else f"-c {branch} {commit}".rstrip()
+    gone = "" if exists else ", which is gone"
     return UserError(
-        f"run {record.handle} belongs to branch '{record.branch}', but {_checked_out(tree, here=here)}",
+        f"run {record.handle} belongs to branch '{record.branch}'{gone}, but {_checked_out(tree, here=here)}",
         code="branch_elsewhere",
-        hints=(f"{git} switch {branch}", *choose),
+        hints=(f"{git} switch {branch}", *adopt, *choose),
     )
 
 
@@ -167,6 +170,15 @@ def _astray(record: Record, stray: Stray) -> UserError:
         why = f"its work tree '{stray.path}' does not know where this repository is now"
         hint = f"git worktree repair {path}"
     return UserError(f"run {record.handle} cannot go on: {why}", code="branch_elsewhere", hints=(hint,))
+
+
+def _last_commit(record: Record, repo: Repository) -> str:
+    """Where the run's work ended, as far as its notes tell; else where it began."""
+    from git_agent_runner.store import notes  # a rare need
+
+    found = notes.read(repo).by_commit
+    noted = [commit for commit, runs in found.items() if any(note.handle == record.handle for note in runs)]
+    return newest(repo, noted) or record.start_commit or ""
 
 
 def _only_there(record: Record, repo: Repository, known: list[Worktree], now: Worktree) -> UserError:

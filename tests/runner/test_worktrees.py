@@ -31,7 +31,7 @@ def take(hints: tuple[str, ...], repo: GitRepo) -> None:
     """Do what the hints say, as a person would who pastes them."""
     for hint in hints:
         program, *words = shlex.split(hint)
-        if program == "git":
+        if program == "git" and words[0] != "agent":
             repo.git(*words)
 
 
@@ -108,7 +108,8 @@ def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
     repo.git("branch", "-q", "-D", "it's")
     with pytest.raises(UserError) as caught:
         place(made, repo.facts(), anywhere)
-    assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', but HEAD is detached here"
+    assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', which is gone, but HEAD is detached here"
+    assert caught.value.hints[1] == f"git agent adopt {HANDLE} --branch 'it'\"'\"'s'"
     assert caught.value.hints[0] == f"git switch -c 'it'\"'\"'s' {made.start_commit}"
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import click
 
-from git_agent_runner import context, handover, parse
+from git_agent_runner import context, handover, parse, trees
 from git_agent_runner.commands.find import newest_with_session
 from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.plan import choose_engine, plan_start
+from git_agent_runner.present import say
+from git_agent_runner.resolve import at_hand
+from git_agent_runner.store import pointer
 
 
 @click.command(cls=parse.EngineCommand, short_help="Start an agent on this branch")
@@ -91,7 +97,22 @@ def command(  # noqa: PLR0917  click passes options by name
         none = isinstance(found, UserError) and found.code == "no_run"
         return go(ctx, wish, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
     plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
+    if line := _replaces(ctx):
+        say(line)
     return told(ctx, plan, attempt(ctx, plan, wish), wish, "fail")
+
+
+def _replaces(ctx: Context) -> str | None:
+    """Of the run that a resume here found till now. Nothing is asked of git where none can be."""
+    branch = ctx.repo.branch
+    marked = os.path.lexists(f"{ctx.repo.git_dir}/{trees.MARK}")
+    if not (branch in pointer.read(ctx.repo, ctx.config) if branch else marked):
+        return None
+    found = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), None)
+    if found is None:
+        return None
+    here = f"branch '{branch}'" if branch else "this work tree"
+    return f'{here} had run {found.handle} till now: git agent resume {found.handle} "<message>" still goes on with it'
 
 
 def _refuse_one_terminal(*, interactive: bool, raw: bool) -> None:
