@@ -68,3 +68,23 @@ def test_the_next_command_ties_the_run_to_the_new_branch(cli: Cli, tmp_path: Pat
     assert one.ok("status").lines == [said]
     assert (cli.pointers(), cli.record().branch, cli.attempt().branch) == ({"feat/x": begun.handle}, "feat/x", "feat/x")
     assert one.ok("resume", "go on").lines == []
+
+
+@pytest.mark.parametrize("where", ["branch 'main'", "this work tree"])
+def test_a_start_names_the_run_that_it_replaces(cli: Cli, where: str) -> None:
+    """faults B15"""
+    if where == "this work tree":
+        cli.repo.git("checkout", "-q", "--detach")
+    old = cli.begin()
+    by_name = f'git agent resume {old.handle} "<message>"'
+    done = cli.ok("start", "-e", "claude", "another task")
+    assert done.lines == [f"git-agent: {where} had run {old.handle} till now: {by_name} still goes on with it"]
+
+
+def test_a_branch_that_is_checked_out_twice(cli: Cli, tmp_path: Path) -> None:
+    """faults A20: the run works where it began, and the person who is elsewhere is told where."""
+    cli.begin()
+    cli.repo.git("worktree", "add", "-q", "--force", str(tmp_path / "a"), "main")
+    done = cli.ok("resume", "go on", cwd=tmp_path / "a")
+    assert done.lines == [f"git-agent: running in '{cli.repo.path}', the run's own directory"]
+    assert cli.calls()[-1]["cwd"] == str(cli.repo.path)

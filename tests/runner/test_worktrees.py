@@ -109,7 +109,7 @@ def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
     with pytest.raises(UserError) as caught:
         place(made, repo.facts(), anywhere)
     assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', which is gone, but HEAD is detached here"
-    assert caught.value.hints[1] == f"git agent adopt {HANDLE} --branch 'it'\"'\"'s'"
+    assert caught.value.hints[1] == f"or tie the run to where you are: git agent adopt {HANDLE}"
     assert caught.value.hints[0] == f"git switch -c 'it'\"'\"'s' {made.start_commit}"
 
 
