@@ -138,7 +138,6 @@ PROFILE = Profile(
         ),
         # codex/0.171.0/22b-concurrent-resume: another process holds the session
         ErrorRule(re.compile(r"Error: .*already has an active writer"), "failed"),
-        ErrorRule(re.compile(r"Error: .*thread/resume failed"), "session_missing"),
         ErrorRule(re.compile(r"Not inside a trusted directory"), "untrusted"),
         ErrorRule(re.compile(r"ERROR: Re-?connecting"), fatal=False),
         ErrorRule(re.compile(r"No prompt provided via stdin|Error: |ERROR: |error: "), None),

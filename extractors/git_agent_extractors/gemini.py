@@ -173,8 +173,12 @@ PROFILE = Profile(
     model=lambda obj: text(obj, "model") or None,
     reader=lambda _: NoText(),
     errors=(
-        # gemini/0.61.0/resume-unknown-json, exit 42
-        ErrorRule(re.compile(r"Error resuming session: "), "session_missing"),
+        # gemini/0.61.0/resume-unknown-json, exit 42; any other reason says nothing of whether the session is there
+        ErrorRule(
+            re.compile(r"Error resuming session: (?:Invalid session identifier|No previous sessions found)"),
+            "session_missing",
+        ),
+        ErrorRule(re.compile(r"Error resuming session: "), None),
         ErrorRule(re.compile(r"Gemini CLI is not running in a trusted directory"), "untrusted"),
         # 0.36 and 0.41 begin a new one then (gemini/0.41.2/resume-worktree).
         ErrorRule(re.compile(r"No previous sessions found for this project"), "session_missing", fatal=False),

@@ -58,7 +58,7 @@ OPTIONS = (
     Option(("--strict-config",), "none", since=(0, 129), source=_HELP),
     Option(("--add-dir",), "one", since=(0, 54), widens=True, repeats=True, source="codex/*/12-add-dir-before"),
     Option(("--cyber-access-program",), "one", "permission", since=(0, 151), widens=True, source=_HELP),
-    Option(("--remote",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
+    Option(("--remote",), "one", "store", since=(0, 99), widens=True, source=_HELP),
     Option(("--remote-auth-token-env",), "one", "permission", since=(0, 99), widens=True, source=_HELP),
     Option(("--search",), "none", "permission", widens=True, source="codex --help"),
     Option(("--oss",), "none", "model", source="codex/*/12-oss-before"),

@@ -34,7 +34,7 @@ OPTIONS = (
     # Gone from the help of 1.17.18, still taken by 1.18.33.
     Option(("--dangerously-skip-permissions",), "none", "permission", since=(1, 3), widens=True, source=_HELP),
     Option(("--share",), "none", widens=True, source=_HELP),
-    Option(("--attach",), "one", since=(1, 0), widens=True, source=_HELP),
+    Option(("--attach",), "one", "store", since=(1, 0), widens=True, source=_HELP),
     Option(("--password", "-p"), "one", since=(1, 2), widens=True, source=_HELP),
     Option(("--username", "-u"), "one", since=(1, 3), widens=True, source=_HELP),
     Option(("--port",), "one", since=(1, 0), widens=True, source=_HELP),

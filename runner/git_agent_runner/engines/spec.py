@@ -20,6 +20,7 @@ Role = Literal[
     "attachment",  # a file that belongs to the message it is given with: passed on once, never recorded
     "permission",  # what the agent may do: sandbox, approval, yolo, trust, allowed tools
     "model",
+    "store",  # names a store that is not this environment's: --attach URL, --remote
     "directory",  # changes the working directory: resolved into the record's cwd, not passed again
     "no_session",  # leaves no session behind: --ephemeral
     "interactive",  # asks for the terminal form
