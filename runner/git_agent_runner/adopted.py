@@ -80,6 +80,7 @@ def attempt_of(record: Record, moment: str) -> Attempt:
         session=record.session,
         session_from="record" if record.session.value else None,
         parent_session=record.parent_session,
+        store=record.store,
     )
 
 

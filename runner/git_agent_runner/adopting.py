@@ -11,7 +11,7 @@ from git_agent_runner import refs, trees, trust
 from git_agent_runner.adopted import Adoption
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.directory import work_tree_of
-from git_agent_runner.engines import MODULES, arguments, load
+from git_agent_runner.engines import MODULES, arguments, asking, load
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
@@ -70,8 +70,9 @@ def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: st
     program = find_program(ctx, engine)
     check_version(engine, program.version)
     _refuse_taken(ctx, engine, value, wanted.branch)
-    located = _located(ctx, engine, program, value, wanted.cwd)
     args = merged_args(engine, program, (), wanted.given, resuming=True)
+    query = StoreQuery(ctx.environ, wanted.cwd or ctx.cwd, program.version, value)
+    located = _located(engine, query, args)
     record = Record(
         handle="",
         run_id="",
@@ -80,6 +81,7 @@ def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: st
         session=Session(engine.field, value),
         launch_args=arguments.launch_args(engine.options, args),
         created_at=timestamp(),
+        store=asking.store(engine, query, args),
     )
     cwd = _directory(ctx, engine, located, wanted.cwd, free=True)
     return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch), cwd), origin, _doubt(engine, located))
@@ -97,7 +99,9 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     program = find_program(ctx, engine)
     check_version(engine, program.version)
     _refuse_taken(ctx, engine, value, wanted.branch)
-    located = _located(ctx, engine, program, value, wanted.cwd)
+    args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
+    query = StoreQuery(ctx.environ, wanted.cwd or ctx.cwd, program.version, value)
+    located = _located(engine, query, args)
     if not wanted.trusted:
         _refuse_unproven(ctx, note, engine, located)
     cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
@@ -108,10 +112,9 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
         run_directory=run_directory(note.run_id),
         agent_name=engine.name,
         session=note.session,
-        launch_args=arguments.launch_args(
-            engine.options, merged_args(engine, program, asked.args, wanted.given, resuming=True)
-        ),
+        launch_args=arguments.launch_args(engine.options, args),
         created_at=timestamp(began(note.run_id)),
+        store=asking.store(engine, query, args),
     )
     hidden = f"its note hides the values of {', '.join(asked.hidden)}: give them again after --"
     says = (*_doubt(engine, located), *([hidden] if asked.hidden else []))
@@ -157,13 +160,13 @@ def _refuse_taken(ctx: Context, engine: Engine, value: str, branch: str | None) 
         )
 
 
-def _located(ctx: Context, engine: Engine, program: Probe, value: str, cwd: str | None) -> Located:
+def _located(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Located:
     """Raises UserError `session_missing` where the engine's store says that it has none of that id."""
-    located = engine.locate(StoreQuery(ctx.environ, cwd or ctx.cwd, program.version, value))
+    located = asking.locate(engine, query, args)
     if located.state == "absent":
         detail = located.detail or f"{engine.name} has no such session"
         raise UserError(
-            f"session {value} cannot be taken up: {detail}",
+            f"session {query.session} cannot be taken up: {detail}",
             code="session_missing",
             hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
         )

@@ -168,6 +168,7 @@ def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
         session=_minted(plan) if new else record.session,
         requested_session=None if new else plan.session,
         parent_session=record.session.value if plan.kind == "fresh" else record.parent_session,
+        store=plan.store,
         head_before=head,
     )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Transcript
 from git_agent_runner.context import Context
-from git_agent_runner.engines import load
+from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.model import Attempt
 from git_agent_runner.store import copies
@@ -52,19 +52,21 @@ def _begun(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> 
     minted = attempt.session.value
     if minted and not _lost(ctx, engine, attempt, minted):
         return (minted,), "minted"
-    found = engine.created_since(_query(ctx, engine, attempt, None)._replace(since=outcome.started))
+    query = _query(ctx, engine, attempt, None)._replace(since=outcome.started)
+    found = asking.created_since(engine, query, attempt.launch_args)
     return found, "store" if len(found) == 1 else None
 
 
 def _lost(ctx: Context, engine: Engine, attempt: Attempt, session: str) -> bool:
-    absent = engine.locate(_query(ctx, engine, attempt, session)).state == "absent"
-    return absent and copies.read(ctx.layout, attempt.run_id, session) is None
+    located = asking.locate(engine, _query(ctx, engine, attempt, session), attempt.launch_args)
+    return located.state == "absent" and copies.read(ctx.layout, attempt.run_id, session) is None
 
 
 def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> bool:
     """Has the session that was to be opened been written to? Where that cannot be known it counts as opened."""
     session = attempt.requested_session
-    located = engine.locate(_query(ctx, engine, attempt, session)) if session else None
+    query = _query(ctx, engine, attempt, session)
+    located = asking.locate(engine, query, attempt.launch_args) if session else None
     if located is None or located.state != "present" or located.path is None:
         return located is None or located.state != "absent"
     return os.path.getmtime(located.path) >= outcome.started - 1 if os.path.exists(located.path) else False

@@ -81,10 +81,14 @@ class Live:
         steps.at("session-printed")
         session = Session(self.plan.engine.field, value)
         self.attempt = self.attempt._replace(session=session)
-        parent = self.attempt.parent_session
-        self.record = self.record._replace(session=session, parent_session=parent)
+        parent, store = self.attempt.parent_session, self.attempt.store
+
+        def known(old: Record) -> Record:
+            return old._replace(session=session, parent_session=parent, store=store)
+
+        self.record = known(self.record)
         with suppress(UserError):  # not worth ending the engine for; it is written again when the attempt is settled
             attempts.save(self.ctx.layout, self.attempt)
             steps.at("session-in-attempt")
-            self.ctx.runs.update(self.record.handle, lambda old: old._replace(session=session, parent_session=parent))
+            self.ctx.runs.update(self.record.handle, known)
             steps.at("session-in-record")

@@ -12,13 +12,22 @@ State = Literal["running", "waiting", "dead", "finished"]
 SCHEMA = 1
 
 
+class Store(NamedTuple):
+    """Where an engine keeps its sessions: `root`, a real path, and the environment variable that named it; None where
+    it is the engine's own place in the person's home.
+    """
+
+    root: str
+    variable: str | None = None
+
+
 class Record(NamedTuple):
     """One run, as the index keeps it. Times are ISO 8601 UTC with a trailing Z and milliseconds.
 
     `run_directory` is relative to the common git directory (`agent/runs/<run id>`), so that a repository that is
     moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
     branch. `worktree_id` names the work tree as `trees` does, `common_dir_id` the repository as `moved` does.
-    `attempts` counts engine processes, the running one included.
+    `attempts` counts engine processes, the running one included. `store` is where the session is.
     """
 
     handle: str
@@ -42,6 +51,7 @@ class Record(NamedTuple):
     engine_version: str = ""
     parent_session: str | None = None
     schema: int = SCHEMA
+    store: Store | None = None
 
 
 class Attempt(NamedTuple):
@@ -49,7 +59,7 @@ class Attempt(NamedTuple):
 
     `exit_status` is the engine's own, negative for a signal, None while it runs or when it was never spawned
     (`error` then says why). `pid`, `process_started` (seconds since the epoch) and `boot_id`, the boot that they are
-    of where the platform names it, are the engine's process.
+    of where the platform names it, are the engine's process. `store` is the one that it used.
     `candidates` are the sessions, two or more, any of which may be the one that a new attempt began. `replaces` is the
     run that the branch had before.
     """
@@ -93,6 +103,7 @@ class Attempt(NamedTuple):
     worktree_id: str = ""
     common_dir: str = ""
     common_dir_id: str = ""
+    store: Store | None = None
 
 
 class Repository(NamedTuple):

@@ -11,10 +11,10 @@ from git_agent_runner import moved, trees
 from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.directory import directory, work_tree_of
-from git_agent_runner.engines import MODULES, arguments, load
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, dotted
+from git_agent_runner.engines import MODULES, arguments, asking, load
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, StoreQuery, dotted
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
+from git_agent_runner.model import Record, Store
 from git_agent_runner.preflight import (
     able_program,
     fitting,
@@ -25,12 +25,12 @@ from git_agent_runner.preflight import (
     refuse_strays,
 )
 from git_agent_runner.refs import busy_branch
-from git_agent_runner.sessions import locate, session_value
+from git_agent_runner.sessions import Found, Sought, locate, refuse_entering, session_value
 from git_agent_runner.worktrees import Place, place
 
 if TYPE_CHECKING:
     from git_agent_runner.conversation.carry import Carry
-    from git_agent_runner.store.copies import Copy
+    from git_agent_runner.conversation.restore import Restore
     from git_agent_runner.verdict import Kind
 
 
@@ -40,10 +40,10 @@ Strategy = Literal["resumeByID", "continueMostRecent", "interactivePicker", "sta
 class Plan(NamedTuple):
     """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
 
-    `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs. `copy`
-    is to be put back first: the engine has lost the session; `restored` is when the one was made that was put back.
-    `carry` is to be done first: the session is not where the run goes on. `instead_of` is why the session is not
-    resumed by its id.
+    `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
+    `carry`, then `restore`, are to be done first: the session is not where the run goes on, or not as the run left it;
+    `restored` is when the copy was made that was put back. `store` is the engine's. `instead_of` is why the session is
+    not resumed by its id.
     """
 
     record: Record
@@ -56,8 +56,9 @@ class Plan(NamedTuple):
     interactive: bool
     adopts: bool = False
     notes: tuple[str, ...] = ()
-    copy: Copy | None = None
+    restore: Restore | None = None
     carry: Carry | None = None
+    store: Store | None = None
     picker: bool = False
     instead_of: UserError | None = None
     restored: str | None = None
@@ -114,8 +115,10 @@ def plan_start(
         cwd=record.cwd,
         interactive=interactive,
     )
+    store = asking.store(engine, StoreQuery(ctx.environ, record.cwd, program.version), args)
+    begun = _begun(moved.at_home(record, ctx.layout.common_dir), engine, launch)
     return Plan(
-        record=_begun(moved.at_home(record, ctx.layout.common_dir), engine, launch),
+        record=begun if existing else begun._replace(store=store),
         engine=engine,
         kind="fresh" if existing else "start",
         invocation=fitting(engine.start(launch)),
@@ -123,6 +126,7 @@ def plan_start(
         session=launch.session,
         forks=False,
         interactive=interactive,
+        store=store,
         notes=(
             *_leaves_nothing(engine, args),
             *_said(*_notes(engine, launch, args)),
@@ -141,9 +145,10 @@ def plan_resume(
     session: str | None = None,
     kind: Kind = "resume",
     picker: bool = False,
+    into_store: bool = False,
 ) -> Plan:
     """The next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
-    session of the directory, or opens the engine's `picker`.
+    session of the directory, or opens the engine's `picker`. `into_store`: see `sessions.Sought`.
 
     Raises UserError with a code that says what is missing: `session_unknown`, `session_malformed`,
     `session_missing`, `session_held`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, ….
@@ -165,10 +170,14 @@ def plan_resume(
     if carry:
         record, value = carry.record, carry.session
     looked = cwd or record.cwd or where.cwd
-    located, copy = (
-        locate(ctx, engine, program.version, record, looked, value)
+    query = StoreQuery(ctx.environ, looked, program.version, value)
+    sought = Sought(record, query, args, named=session is not None, into_store=into_store)
+    if carry:
+        refuse_entering(engine, sought)
+    found = (
+        locate(ctx, engine, sought)
         if by_id and value and not carry
-        else (Located("unknown", cwd=where.cwd if carry else None), None)
+        else Found(Located("unknown", cwd=where.cwd if carry else None))
     )
     launch = Launch(
         binary=program.binary,
@@ -177,7 +186,7 @@ def plan_resume(
         message=message,
         session=value,
         cwd=where.cwd,
-        session_cwd=located.cwd or record.cwd or where.cwd,
+        session_cwd=found.located.cwd or record.cwd or where.cwd,
         interactive=interactive,
     )
     compiled = engine.resume if by_id else other_form(engine, picker=picker)
@@ -191,9 +200,15 @@ def plan_resume(
         forks=engine.forks(program.version, args),
         interactive=interactive,
         adopts=picker or value is None,
-        notes=_said(where.note or _followed(known, record), _elsewhere(engine, launch), *_notes(engine, launch, args)),
-        copy=copy,
+        notes=_said(
+            where.note or _followed(known, record),
+            found.note,
+            _elsewhere(engine, launch),
+            *_notes(engine, launch, args),
+        ),
+        restore=found.restore,
         carry=carry,
+        store=asking.store(engine, query, args),
         picker=picker,
     )
 

@@ -25,6 +25,9 @@ from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.times import moment
 from git_agent_runner.verdict import Asked, Ended, Verdict, judge
 
+# By these the session is in the store that the attempt's engine used.
+_THERE = ("yes", "forked", "unverified")
+
 
 class Settled(NamedTuple):
     """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
@@ -218,6 +221,7 @@ def _write_record(ctx: Context, attempt: Attempt, since: str = "") -> Record:
             status=attempt.status,
             session=attempt.session,
             parent_session=attempt.parent_session,
+            store=attempt.store if attempt.session != old.session or attempt.resumed in _THERE else old.store,
             attempts=attempt.number,
             updated_at=later(max(old.updated_at, since)),
         ),

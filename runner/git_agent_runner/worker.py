@@ -107,7 +107,7 @@ def came_to(one: dict[str, Any]) -> str:
 def at_length(answer: dict[str, Any]) -> str:
     """With what git-agent would have said aloud of one run alone: why it was not resumed, what was put back."""
     why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
-    back = "; its engine had lost the session: the copy was put back" if answer.get("restored") else ""
+    back = "; the run's copy of the session was put in place" if answer.get("restored") else ""
     return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import context
-from git_agent_runner.conversation import backup
+from git_agent_runner.conversation import backup, place
 from git_agent_runner.model import Record
 from git_agent_runner.store import copies
 from git_agent_runner.store.copies import MANIFEST, TOO_LARGE
@@ -74,9 +74,7 @@ def test_a_lost_session_is_put_back_and_goes_on(cli: Cli, engine: str) -> None:
     forget(cli, engine)
     session = begun.session.value
     dry = cli.ok("resume", "--dry-run", "go on")
-    assert dry.lines == [
-        f"git-agent: {engine} has lost session {session}: the copy that was kept would be put back first"
-    ]
+    assert dry.lines == [f"git-agent: {engine} has lost session {session}: the run's copy would be put back first"]
     assert cli.ok("resume", "--dry-run", "--json", "go on").json["restores"] is True
     assert cli.ok("status", "--json").json["resumable"] is True
     if engine != "opencode":
@@ -303,7 +301,7 @@ def test_a_full_disk_keeps_the_copy_of_before(here: Cli, monkeypatch: pytest.Mon
 def test_a_session_that_grew_too_large_is_told_once(cli: Cli) -> None:
     begun = cli.begin("codex")
     (source,) = stored(cli, "codex")
-    os.truncate(source, backup.LIMIT + 1)
+    os.truncate(source, place.LIMIT + 1)
     told = [warnings(cli.ok("resume", word)) for word in ("one", "two")]
     assert told == [["warning: codex's session is larger than 64 MiB, so it is not copied any more"], []]
     names = {path.name for path in folder(cli, begun).iterdir()}

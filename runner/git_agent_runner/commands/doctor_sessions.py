@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_agent_runner.commands.doctor_finding import SETTLED, Finding, Known
 from git_agent_runner.context import Context, find_program
-from git_agent_runner.engines import load
+from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
@@ -31,7 +31,9 @@ def sessions(known: Known) -> Iterator[Finding]:
             continue
         query = _query(ctx, record, found)
         engine = found[0]
-        if engine.locate(query).state == "absent":
+        if record.store and record.store != engine.store(query):
+            continue  # it is in a store that this environment does not name
+        if asking.locate(engine, query, record.launch_args).state == "absent":
             if record.handle in known.runs and _completed(ctx, record):
                 yield _lost(record)
         elif (left := _left(engine, query, known.now)) is not None:

@@ -13,8 +13,8 @@ SCHEMA = 1
 def dry_run(plan: Plan, *, as_json: bool) -> None:
     """The exact command, copyable: `cd`, then the engine with its stdin. Nothing is started."""
     text = pasteable(plan.invocation)
-    if plan.copy:
-        say(f"{plan.engine.name} has lost session {plan.session}: the copy that was kept would be put back first")
+    if plan.restore:
+        say(f"{plan.restore.why(plan.engine.name, 'has')}: the run's copy would be {plan.restore.where} first")
     if plan.carry:
         say(f"first, {plan.carry.why('would be')}")
     if not as_json:
@@ -40,5 +40,5 @@ def planned(plan: Plan) -> dict[str, Any]:
         "argv": list(invocation.argv),
         "stdin": None if invocation.stdin is None else invocation.stdin.decode(),
         "env": dict(invocation.env),
-        "restores": plan.copy is not None,
+        "restores": plan.restore is not None,
     }

@@ -25,13 +25,15 @@ GONE = frozenset(
 AWAY = frozenset({"directory_bound", "session_not_placed"})
 # It may be there, but this engine version cannot be asked for it by name.
 UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
+# It is there, in another store or in two states: only the person's own choice leaves it.
+THERE = frozenset({"store_elsewhere", "session_parted", "session_behind"})
 
 
 def otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:
     """The plan that takes the resume's place, `error` its `instead_of`. Raises the error itself where there is none."""
     if mode == "strict":
         error.message = f"{STRICT}: {error.message}"
-    replaceable = GONE | UNSUPPORTED | (AWAY if mode == "fresh" else frozenset())
+    replaceable = GONE | UNSUPPORTED | {"fresh": AWAY | THERE, "lenient": frozenset()}.get(mode, THERE)
     if mode in ("strict", "fail") or error.code not in replaceable or _mistyped(wish, error):
         raise error
     return _plan(ctx, wish, mode, record, error)._replace(instead_of=error)

@@ -1,23 +1,25 @@
-"""A session that is not where the run goes on, and one that its engine has lost: put there before the attempt."""
+"""A session that is not where the run goes on, or not as the run left it: put there before the attempt."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from git_agent_runner.context import Context
+from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume
 from git_agent_runner.present import say
+from git_agent_runner.sessions import seat
+from git_agent_runner.store import holding
 
 if TYPE_CHECKING:
     from git_agent_runner.commands.policy import Wish
 
 
-def resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
-    """The plan that goes on with the run's session, which stands in the engine's store again where it can.
+def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Plan:
+    """The plan that goes on with the run's session, which is in the engine's store as the run left it, where it can be.
 
-    Raises UserError as `plan_resume` does.
+    Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
     """
     plan = _plan(ctx, wish, record)
     if plan.carry and not wish.dry_run:
@@ -26,21 +28,25 @@ def resume_plan(ctx: Context, wish: Wish, record: Record) -> Plan:
         record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
         say(plan.carry.why("was"))
         plan = _plan(ctx, wish, record)
-    if plan.copy is None or wish.dry_run:
+    todo, name = plan.restore, plan.engine.name
+    if todo and todo.behind and strict:
+        hint = f'to let the run\'s copy take its place: git agent resume {record.handle} "<message>"'
+        raise UserError(todo.why(name, "has"), code="session_behind", hints=(hint,))
+    if todo is None or wish.dry_run:
         return plan
     from git_agent_runner.conversation.restore import put_back  # a rare need
 
-    name, copy = plan.engine.name, plan.copy
-    program = plan.invocation.argv[0], plan.engine.parse_version(plan.record.engine_version) or ()
-    put_back(ctx, plan.engine, program, copy, record.run_id)
+    holder = holding.ourselves(ctx.layout, record, timestamp())
+    with holding.hold_session(seat(ctx, record, plan.engine, todo.copy.session), holder):
+        put_back(ctx, plan.engine, plan.invocation.argv[0], todo, record)
     again = _plan(ctx, wish, record)
-    if again.copy:
+    if again.restore:
         raise UserError(
-            f"session {copy.session} is gone from {name}'s store, which did not take its copy back",
+            f"session {todo.copy.session} is gone from {name}'s store, which did not take its copy back",
             code="session_missing",
         )
-    say(f"{name} had lost session {copy.session}: the copy of {copy.saved_at} was put back")
-    return again._replace(restored=copy.saved_at)
+    say(f"{todo.why(name, 'had')}: the copy of {todo.copy.saved_at} was {todo.where}")
+    return again._replace(restored=todo.copy.saved_at)
 
 
 def _plan(ctx: Context, wish: Wish, record: Record) -> Plan:
@@ -52,4 +58,5 @@ def _plan(ctx: Context, wish: Wish, record: Record) -> Plan:
         interactive=wish.interactive,
         cwd=wish.cwd,
         session=wish.session,
+        into_store=wish.store,
     )

@@ -150,7 +150,8 @@ def _first(ctx: Context, row: Row, task: Task) -> str | None:
 def _foretold(plan: Plan) -> str:
     why = f" ({plan.instead_of.message})" if plan.instead_of else ""
     if plan.kind == "resume":
-        back = "; its engine has lost the session: the copy would be put back first" if plan.copy else ""
+        todo = plan.restore
+        back = f"; {todo.why(plan.engine.name, 'has')}: the run's copy would be {todo.where} first" if todo else ""
         back += f"; first, {plan.carry.why('would be')}" if plan.carry else ""
         return f"would be resumed{back}"
     new = "begin a new session" if plan.kind == "fresh" else f"continue {plan.engine.name}'s newest session"

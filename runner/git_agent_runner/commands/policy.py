@@ -39,6 +39,7 @@ class Wish(NamedTuple):
     dry_run: bool = False
     cwd: str | None = None
     session: str | None = None
+    store: bool = False
     wait: bool = False
     kill: bool = False
     terminal: bool = False
@@ -81,7 +82,7 @@ def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> 
             raise found
         if not wish.dry_run:
             record = found = closed(ctx, found)
-        return resume_plan(ctx, wish, found)
+        return resume_plan(ctx, wish, found, strict=mode == "strict")
     except UserError as error:
         from git_agent_runner.commands.instead import otherwise  # a rare need
 
@@ -103,7 +104,7 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         return 0
     done = attempt(ctx, plan, wish)
     gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
-    if gone and mode in ("lenient", "fresh", "continue"):
+    if gone and mode in ("lenient", "fresh", "continue") and not _still_there(ctx, plan, done):
         from git_agent_runner.commands.instead import otherwise
 
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
@@ -112,6 +113,18 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         _say_instead(plan)
         done = attempt(ctx, plan, wish)
     return told(ctx, plan, done, wish, mode)
+
+
+def _still_there(ctx: Context, plan: Plan, done: Finished) -> bool:
+    """Nothing takes the place of a session that its store has, whatever its engine says."""
+    from git_agent_runner.sessions import still_there
+
+    attempt = done.settled.attempt
+    there = still_there(ctx, plan.engine, attempt)
+    if there:
+        name = plan.engine.name
+        warn(f"{name} says that session {plan.session} is gone, but its store has it: nothing takes its place")
+    return there
 
 
 def _say_instead(plan: Plan) -> None:

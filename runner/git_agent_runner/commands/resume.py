@@ -36,6 +36,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 )
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
+@click.option("--store", is_flag=True, help="Copy the session into this store, though another account may read it.")
 @click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
 @click.option(
     "--timeout",
@@ -65,6 +66,7 @@ def command(  # noqa: PLR0917  click passes options by name
     fallback: Mode | None,
     cwd: str | None,
     session: str | None,
+    store: bool,
     trust: bool,
     timeout: float | None,
     wait: bool,
@@ -106,6 +108,7 @@ def command(  # noqa: PLR0917  click passes options by name
         dry_run=dry_run,
         cwd=_directory(cwd),
         session=session,
+        store=store,
         wait=wait,
         kill=kill,
         terminal=terminal,

@@ -67,13 +67,14 @@ def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tup
     optional = (("--cwd", wish.cwd), ("--session", wish.session))
     timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:g}",)
     verbose = ("-v",) if wish.verbose else ()
+    store = ("--store",) if wish.store else ()
     given = ("--", *wish.given) if wish.given else ()
     if not plan.record.handle:
         prompt = () if wish.message is None else (said(("--prompt", wish.message)),)
         return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
     message = () if wish.message is None else (said(("--message", wish.message)),)
     named = tuple(f"{name}={value}" for name, value in optional if value is not None)
-    return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *message, *timeout, *verbose, *given)
+    return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *store, *message, *timeout, *verbose, *given)
 
 
 def _mode(ctx: Context, mode: Mode) -> tuple[str, ...]:

@@ -6,19 +6,20 @@ import os
 
 from git_agent_runner import steps
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines import load
+from git_agent_runner.conversation import place, states
+from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt
 from git_agent_runner.store import beneath, copies
 from git_agent_runner.store.copies import Copy, File
 
-LIMIT = 64 << 20  # bytes of one session
-_DOCUMENT = "session.json"
-
 
 def keep(ctx: Context, attempt: Attempt) -> None:
-    """Copy the session of an attempt that has ended into its run directory. A copy that stands is replaced as a whole.
+    """Copy the session of an attempt that has ended into its run directory.
+
+    A copy that is there already is replaced, as a whole, by a continuation of it only: one that parted ways is added,
+    and an earlier state is nothing new.
 
     Nothing is done where the engine's store does not have the session, or is not known to. Raises UserError
     `copy_failed`; the copy of before then stands.
@@ -28,7 +29,7 @@ def keep(ctx: Context, attempt: Attempt) -> None:
         return
     engine = load(attempt.agent_name, ctx.environ)
     query = StoreQuery(ctx.environ, attempt.cwd, engine.parse_version(attempt.engine_version) or (), session)
-    located = engine.locate(query)
+    located = asking.locate(engine, query, attempt.launch_args)
     if located.state != "present":
         return
     try:
@@ -40,29 +41,52 @@ def keep(ctx: Context, attempt: Attempt) -> None:
 
 def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, attempt: Attempt) -> None:
     session = query.session or ""
+    folder = copies.place(ctx.layout, attempt.run_id, session)
     with beneath.folder(ctx.layout.run(attempt.run_id), copies.steps(session), make=True) as fd:
         steps.at("copy-begun")
         old = copies.read_in(fd, session)
-        document = engine.export(query) if engine.export else None
-        if document is not None:
-            files = _add_document(fd, engine, document)
-        else:
-            files = _add_files(fd, engine, engine.stored(query, located), old) if engine.stored else ()
-        if files and (old is None or files != old.files):
-            steps.at("copy-made")
-            copies.write_in(
-                fd,
-                Copy(
-                    engine=engine.name,
-                    engine_version=attempt.engine_version,
-                    session=session,
-                    cwd=query.cwd,
-                    session_cwd=located.cwd,
-                    saved_at=timestamp(),
-                    files=files,
-                    exported=document is not None,
-                ),
-            )
+        new = taken(fd, engine, query, located, old, attempt.engine_version)
+        if not new or (old and new.files == old.files):
+            return
+        steps.at("copy-made")
+        state = old and _behind(engine, folder, new, old)
+        if old and state and state.older:
+            copies.sweep(fd, session)
+            return
+        if old and state:
+            copies.set_apart(fd, old)
+        copies.write_in(fd, new)
+
+
+def taken(fd: int, engine: Engine, query: StoreQuery, located: Located, old: Copy | None, version: str) -> Copy | None:
+    """What the engine's store holds of the session, its contents taken into the folder; no manifest names them yet."""
+    document = engine.export(query) if engine.export else None
+    if document is not None:
+        files = _add_document(fd, engine, document)
+    else:
+        files = _add_files(fd, engine, engine.stored(query, located), old) if engine.stored else ()
+    if not files:
+        return None
+    return Copy(
+        engine=engine.name,
+        engine_version=version,
+        session=query.session or "",
+        cwd=query.cwd,
+        session_cwd=located.cwd,
+        saved_at=timestamp(),
+        files=files,
+        exported=document is not None,
+    )
+
+
+def _behind(engine: Engine, folder: str, new: Copy, old: Copy) -> states.Behind | None:
+    """How the new copy is behind the old one; None where it goes on, and where the old one is damaged."""
+    try:
+        if states.continues(folder, {os.path.basename(file.path): file.sha256 for file in new.files}, old):
+            return None
+        return states.compare(engine, states.contents(folder, new), states.contents(folder, old), old)
+    except (OSError, ValueError):
+        return None
 
 
 def _add_document(fd: int, engine: Engine, document: bytes) -> tuple[File, ...]:
@@ -72,7 +96,7 @@ def _add_document(fd: int, engine: Engine, document: bytes) -> tuple[File, ...]:
         return ()
     name = sha256(document).hexdigest()
     beneath.put(document, fd, name)
-    return (File(_DOCUMENT, len(document), 0, name),)
+    return (File(place.DOCUMENT, len(document), 0, name),)
 
 
 def _add_files(fd: int, engine: Engine, stored: Stored, old: Copy | None) -> tuple[File, ...]:
@@ -95,12 +119,12 @@ def _add(fd: int, root: str, name: str, known: dict[tuple[str, int, int], File])
 
 def _too_large(fd: int, engine: Engine, size: int) -> bool:
     """Raises UserError `copy_failed` the first time, so that it is said once."""
-    if size <= LIMIT:
+    if size <= place.LIMIT:
         return False
     if copies.TOO_LARGE not in os.listdir(fd):
         beneath.put(b"", fd, copies.TOO_LARGE)
         raise UserError(
-            f"{engine.name}'s session is larger than {LIMIT >> 20} MiB, so it is not copied any more",
+            f"{engine.name}'s session is larger than {place.LIMIT >> 20} MiB, so it is not copied any more",
             code="copy_failed",
         )
     return True

@@ -17,7 +17,9 @@ from typing import NamedTuple
 from git_agent_runner.context import Context
 from git_agent_runner.engines.spec import Engine, Launch, Located, Piece, Stored, StoreQuery
 from git_agent_runner.store import atomic, beneath, copies
+from git_agent_runner.store.copies import Copy, File
 
+DOCUMENT = "session.json"  # the name of a document, which has no place
 LIMIT = 64 << 20  # bytes of one session
 _PATIENCE = 120.0  # seconds for an engine to import a session
 _ABSENT = Located("absent")
@@ -44,7 +46,7 @@ def stored(engine: Engine, query: StoreQuery) -> Bundle | None:
         return None
     if engine.export:
         document = engine.export(query)
-        return Bundle(session, (Piece("", document),)) if document else None
+        return Bundle(session, (Piece(DOCUMENT, document),)) if document else None
     found = engine.stored(query, located) if engine.stored else Stored("", ())
     pieces = tuple(Piece(name, _read(found.root, name)) for name in found.names)
     return Bundle(session, pieces) if pieces else None
@@ -55,18 +57,38 @@ def copied(ctx: Context, run_id: str, session: str) -> Bundle | None:
     copy = copies.read(ctx.layout, run_id, session)
     if copy is None:
         return None
-    folder = copies.place(ctx.layout, run_id, session)
-    return Bundle(session, tuple(Piece(file.path, _read(folder, file.sha256)) for file in copy.files))
+    return Bundle(session, pieces(copies.place(ctx.layout, run_id, session), copy))
 
 
-def put(ctx: Context, engine: Engine, binary: str, bundle: Bundle, query: StoreQuery) -> None:
-    """Let the engine find the conversation as session `query.session`, for the directory `query.cwd`.
+def pieces(folder: str, copy: Copy) -> tuple[Piece, ...]:
+    """What a copy in that folder holds. Raises OSError, and ValueError where it is damaged."""
+    return tuple(Piece(file.path, _whole(folder, file)) for file in copy.files)
+
+
+def laid(engine: Engine, query: StoreQuery, bundle: Bundle) -> tuple[Piece, ...]:
+    """The pieces as they must be there. Raises ValueError for those that are not the session's own."""
+    if engine.laid:
+        return engine.laid(query, bundle.session, bundle.pieces)
+    strange = [piece.name for piece in bundle.pieces if not (engine.owns and engine.owns(query, piece.name))]
+    if strange or query.session != bundle.session:
+        raise ValueError(f"where {engine.name} looks for this session is not known")
+    return bundle.pieces
+
+
+def put(
+    ctx: Context,
+    engine: Engine,
+    binary: str,
+    bundle: Bundle,
+    query: StoreQuery,
+    earlier: tuple[Piece, ...] = (),
+) -> None:
+    """Let the engine find the conversation as session `query.session`, for the directory `query.cwd`. What is there and
+    is `earlier` is replaced, in whatever folder it is.
 
     Raises OSError, and ValueError where something else is in its place or the engine does not take it.
     """
-    if engine.laid is None:
-        raise ValueError(f"where {engine.name} looks for a session is not known")
-    pieces = engine.laid(query, bundle.session, bundle.pieces)
+    pieces = laid(engine, query, bundle)
     if engine.import_:
         (document,) = pieces
         if query.session == bundle.session or engine.locate(query).state != "present":
@@ -74,8 +96,10 @@ def put(ctx: Context, engine: Engine, binary: str, bundle: Bundle, query: StoreQ
         return
     assert engine.stored is not None  # where files are laid, they are known
     root = engine.stored(query, _ABSENT).root
+    known = {os.path.basename(old.name): old for old in earlier}
     for piece in pieces:
-        _put(root, piece)
+        old = known.get(os.path.basename(piece.name))
+        _put(root, piece._replace(name=old.name) if old else piece, old.data if old else None)
 
 
 def another(session: str, salt: str) -> str:
@@ -107,14 +131,14 @@ def continues(new: bytes, old: bytes) -> bool:
         return False
 
 
-def _put(root: str, piece: Piece) -> None:
+def _put(root: str, piece: Piece, earlier: bytes | None) -> None:
     *above, name = beneath.parts(piece.name)
     atomic.make_dir(root)
     with beneath.folder(root, above, make=True) as fd:
         for old in _there(fd, name):
             if continues(old, piece.data):
                 return
-            if not continues(piece.data, old):
+            if old != earlier and not continues(piece.data, old):
                 raise ValueError(f"another conversation is in its place: '{os.path.join(root, piece.name)}'")
         beneath.put(piece.data, fd, name)
 
@@ -137,6 +161,15 @@ def _all(file: int) -> bytes:
         return stream.read(LIMIT)
 
 
+def _whole(folder: str, file: File) -> bytes:
+    from hashlib import sha256
+
+    data = _read(folder, file.sha256)
+    if sha256(data).hexdigest() != file.sha256:
+        raise ValueError("it is damaged")
+    return data
+
+
 def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> None:
     """Run the engine's import, which goes on no conversation. Raises ValueError with what it says where it fails."""
     from git_agent_runner.git import scrubbed
@@ -144,6 +177,9 @@ def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> No
     from git_agent_runner.supervise.watch import Limits
 
     assert engine.import_ is not None
+    query = StoreQuery(ctx.environ, launch.cwd, launch.version, launch.session)
+    if engine.importable and not engine.importable(query, document.data):
+        raise ValueError("it is not of this session alone")
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(document.data)
         file.flush()

@@ -1,34 +1,68 @@
-"""A session that its engine has lost, put back into the engine's store from the copy in the run directory."""
+"""The run's copy of a session, put into the engine's store where that lacks it, or has it as it was earlier."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from typing import NamedTuple
 
 from git_agent_runner.context import Context
-from git_agent_runner.engines.spec import Engine, Launch, Located, Stored, StoreQuery, Version
+from git_agent_runner.conversation import backup, place, states
+from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.engines.spec import Engine, Located, Piece, StoreQuery
 from git_agent_runner.errors import UserError
-from git_agent_runner.store import atomic, beneath, copies
-from git_agent_runner.store.copies import Copy, File
+from git_agent_runner.model import Record, Store
+from git_agent_runner.store import beneath, copies
+from git_agent_runner.store.copies import Copy
 
-_PATIENCE = 120.0  # seconds for an engine to import a session
-ABSENT = Located("absent")
+
+class Restore(NamedTuple):
+    """What is to be done. `behind`: the store has an earlier state; where it is None, nothing of the session. `left` is
+    the store that the run's session was in, where that is another one.
+    """
+
+    copy: Copy
+    query: StoreQuery
+    behind: states.Behind | None = None
+    left: Store | None = None
+
+    def why(self, engine: str, has: str) -> str:
+        """`has` is the verb, of now or of then."""
+        session = self.copy.session
+        if self.behind:
+            both = f"{self.behind.state}; the run's: {self.behind.copy}"
+            return f"{engine} {has} session {session} as it was earlier ({both})"
+        if self.left:
+            return f"{engine} {has} no session {session} here, the run's was in '{self.left.root}'"
+        return f"{engine} {has} lost session {session}"
+
+    @property
+    def where(self) -> str:
+        return "put in its place" if self.behind else "put here" if self.left else "put back"
 
 
 def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy | None:
-    """The run's copy of a session that the engine's store lacks, if it can stand where it stood.
+    """The run's copy of a session that the engine's store lacks, if it can be put there.
 
     A copy that was made for another directory is none: engines keep sessions of directories apart.
     """
     copy = copies.read(ctx.layout, run_id, query.session or "")
-    if copy is None or (copy.engine, copy.cwd) != (engine.name, query.cwd):
-        return None
-    if copy.exported:
-        return copy if engine.import_ else None
-    stored = engine.stored(query, ABSENT) if engine.stored else None
-    # A manifest that somebody tampered with cannot make files of any other name.
-    ours = all(copy.session[:8] in file.path for file in copy.files)
-    return copy if stored and ours and _missing(stored, copy) else None
+    return copy if copy and copy.cwd == query.cwd and fits(engine, query, copy) else None
+
+
+def fits(engine: Engine, query: StoreQuery, copy: Copy) -> bool:
+    """Are its files this session's own, and no others? A manifest may have been tampered with."""
+    if copy.engine != engine.name:
+        return False
+    return len(copy.files) == 1 if copy.exported and engine.import_ else bool(_names(engine, query, copy))
+
+
+def _names(engine: Engine, query: StoreQuery, copy: Copy) -> tuple[str, ...]:
+    """Where its files belong; nowhere where they are not all of the session."""
+    files = tuple(Piece(file.path, b"") for file in copy.files)
+    try:
+        return tuple(piece.name for piece in place.laid(engine, query, Bundle(copy.session, files)))
+    except ValueError:
+        return ()
 
 
 def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -> tuple[str, ...]:
@@ -40,71 +74,46 @@ def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -
     return (f"a copy is in '{folder}'; move '{located.path}' away, and it is put back",)
 
 
-def put_back(ctx: Context, engine: Engine, program: tuple[str, Version], copy: Copy, run_id: str) -> None:
-    """Let the store of the engine, whose binary and version are `program`, have the session again.
+def put_back(ctx: Context, engine: Engine, binary: str, todo: Restore, record: Record) -> None:
+    """Let the engine's store have the session as the copy has it. The caller holds the session's lock.
 
-    Nothing that stands there is touched. Raises UserError `session_missing`.
+    What is there is left alone, but for an earlier state of the same conversation, of which a copy is made first.
+    Raises UserError `session_missing`, `session_behind`.
     """
-    binary, version = program
-    folder = copies.place(ctx.layout, run_id, copy.session)
+    copy = todo.copy
+    folder = copies.place(ctx.layout, record.run_id, copy.session)
     try:
-        if copy.exported:
-            launch = Launch(binary, version, (), None, copy.session, copy.cwd, copy.session_cwd)
-            _import(ctx, engine, launch, copy, folder)
-        else:
-            query = StoreQuery(ctx.environ, copy.cwd, version, copy.session)
-            _put_files(engine, query, copy, folder)
+        earlier = _set_aside(ctx, engine, todo, record.run_id) if todo.behind else ()
+        place.put(ctx, engine, binary, Bundle(copy.session, place.pieces(folder, copy)), todo.query, earlier)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        gone = f"{engine.name} has an earlier state of session {copy.session}"
+        if todo.behind is None:
+            gone = f"session {copy.session} is gone from {engine.name}'s store"
         raise UserError(
-            f"session {copy.session} is gone from {engine.name}'s store, and its copy cannot be put back: {reason}",
-            code="session_missing",
+            f"{gone}, and its copy cannot be put back: {reason}",
+            code="session_behind" if todo.behind else "session_missing",
             hints=(f"the copy is in '{folder}'",),
         ) from error
 
 
-def _missing(stored: Stored, copy: Copy) -> list[File]:
-    return [file for file in copy.files if not os.path.lexists(os.path.join(stored.root, file.path))]
+def _set_aside(ctx: Context, engine: Engine, todo: Restore, run_id: str) -> tuple[Piece, ...]:
+    """The store's earlier state, copied into the run directory. Raises OSError, and ValueError where it has changed."""
+    query, session = todo.query, todo.copy.session
+    located = engine.locate(query)
+    folder = copies.place(ctx.layout, run_id, session)
+    state = states.behind(engine, query, located, todo.copy, folder) if located.state == "present" else None
+    if state is None or not state.older:
+        raise ValueError("somebody has gone on with it meanwhile")
+    with beneath.folder(ctx.layout.run(run_id), copies.steps(session)) as fd:
+        earlier = backup.taken(fd, engine, query, located, None, todo.copy.engine_version)
+        if earlier is None:
+            raise ValueError("what is there cannot be copied")
+        copies.write_in(fd, earlier, copies.REPLACED)
+    return place.pieces(folder, earlier)
 
 
-def _put_files(engine: Engine, query: StoreQuery, copy: Copy, folder: str) -> None:
-    assert engine.stored is not None  # `find` saw to it
-    stored = engine.stored(query, ABSENT)
-    atomic.make_dir(stored.root)
-    for file in _missing(stored, copy):
-        *above, name = beneath.parts(file.path)
-        with beneath.folder(stored.root, above, make=True) as fd, beneath.opened(folder, file.sha256) as source:
-            temporary = beneath.temporary_name()
-            try:
-                _check(beneath.copy(source, fd, temporary).sha256, file)
-                with suppress(FileExistsError):  # somebody was faster: what stands there is left alone
-                    os.link(temporary, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
-            finally:
-                with suppress(FileNotFoundError):
-                    os.unlink(temporary, dir_fd=fd)
-
-
-def _check(sha256: str, file: File) -> None:
-    if sha256 != file.sha256:
-        raise ValueError("it is damaged")
-
-
-def _import(ctx: Context, engine: Engine, launch: Launch, copy: Copy, folder: str) -> None:
-    """Run the engine's import, which goes on no conversation. Raises ValueError with what it says where it fails."""
-    from hashlib import sha256
-
-    from git_agent_runner.git import scrubbed
-    from git_agent_runner.supervise.spawn import run
-    from git_agent_runner.supervise.watch import Limits
-
-    assert engine.import_ is not None  # `find` saw to it
-    (file,) = copy.files
-    with beneath.opened(folder, file.sha256) as source, open(source, "rb", closefd=False) as stream:
-        _check(sha256(stream.read()).hexdigest(), file)
-    invocation = engine.import_(launch, os.path.join(folder, file.sha256))
-    env = scrubbed(ctx.environ) | {"PWD": invocation.cwd}
-    said = bytearray()
-    outcome = run(invocation, env, said.extend, said.extend, Limits(_PATIENCE))
-    if outcome.exit_status != 0:
-        text = " ".join(said.decode(errors="replace").split())
-        raise ValueError(f"{engine.name} would not import it: {text[-300:] or 'it said nothing'}")
+def _lacks(engine: Engine, query: StoreQuery, copy: Copy) -> bool:
+    """Is any file of the copy's not there? One that somebody emptied is."""
+    root = engine.stored(query, Located("absent")).root if engine.stored else ""
+    return not all(os.path.lexists(os.path.join(root, name)) for name in _names(engine, query, copy))

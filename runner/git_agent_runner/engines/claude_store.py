@@ -11,10 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Turn, Version, dotted
+from git_agent_runner.model import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 # 2.1.165 finds a session only from exactly its directory; 2.1.166 within the repository, 2.1.223 from anywhere.
 REPOSITORY: Version = (2, 1, 166)
@@ -54,6 +56,25 @@ def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece,
     """The lines' `cwd` may go on naming another directory (tried on 1.0.128 and 2.1.332)."""
     data = files.renamed(files.lone(pieces, rf"[^/]+/{old}\.jsonl").data, "sessionId", old, query.session or "")
     return (Piece(f"{files.dashes(query.cwd)[:_LONGEST]}/{query.session}.jsonl", data),)
+
+
+def store(query: StoreQuery) -> Store:
+    return files.store(query, root(query), "CLAUDE_CONFIG_DIR", ".claude")
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    return files.turns(data, _prompts)
+
+
+def _prompts(record: dict[str, Any]) -> bool | None:
+    """A tool's result, and what claude itself says, goes in as the person's words."""
+    prompt = files.role(record)
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else []
+    if any(isinstance(part, dict) and part.get("type") == "tool_result" for part in parts):
+        return False
+    return prompt and not any(record.get(key) for key in ("isMeta", "isSidechain", "isCompactSummary"))
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

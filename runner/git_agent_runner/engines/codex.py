@@ -169,6 +169,8 @@ ENGINE = Engine(
     forks=lambda _version, _args: False,
     elsewhere=lambda _version, _same_repository: True,
     locate=codex_store.locate,
+    store=codex_store.store,
+    turns=codex_store.turns,
     created_since=codex_store.created_since,
     # Resumable in every version once its prompt is on disk (17-kill-SIGKILL-resume); before that its file has no turn.
     first_reply_lost=lambda _version: None,

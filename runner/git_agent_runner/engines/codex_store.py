@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Turn
+from git_agent_runner.model import Store
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -65,6 +66,21 @@ def writer(query: StoreQuery) -> str | None:
     """By the lock that codex holds while it writes to a thread (0.171.0)."""
     path = os.path.join(root(query), "thread-writer-locks", f"{query.session}.lock")
     return "codex, started by somebody else," if files.is_flocked(path) else None
+
+
+def store(query: StoreQuery) -> Store:
+    return files.store(query, root(query), "CODEX_HOME", ".codex")
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    return files.turns(data, _prompts)
+
+
+def _prompts(record: dict[str, Any]) -> bool | None:
+    payload = record.get("payload")
+    if record.get("type") != "response_item" or not isinstance(payload, dict) or _is_prelude(record):
+        return None
+    return payload.get("type") == "message" and payload.get("role") == "user"
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -132,6 +132,8 @@ ENGINE = Engine(
     forks=lambda _version, _args: False,
     elsewhere=_elsewhere,
     locate=copilot_store.locate,
+    store=copilot_store.store,
+    turns=copilot_store.turns,
     created_since=copilot_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGTERM-resume).
     first_reply_lost=lambda _version: None,

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Turn
+from git_agent_runner.model import Store
 from git_agent_runner.times import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class _Begun(NamedTuple):
@@ -37,6 +41,19 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     return files.stored(_sessions(query), located)
+
+
+def store(query: StoreQuery) -> Store:
+    return files.store(query, root(query), "COPILOT_HOME", ".copilot")
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    return files.turns(data, _prompts)
+
+
+def _prompts(record: dict[str, Any]) -> bool | None:
+    kind = record.get("type")
+    return kind == "user.message" if kind in ("user.message", "assistant.message") else None
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

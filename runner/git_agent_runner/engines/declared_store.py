@@ -7,8 +7,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_agent_runner import model
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Turn
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -52,6 +53,24 @@ def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
 
 def stored(store: Store, query: StoreQuery, located: Located) -> Stored:
     return files.stored(root(store, query), located)
+
+
+def place(store: Store | None, query: StoreQuery) -> model.Store | None:
+    return files.store(query, root(store, query), store.variable, store.folder) if store else None
+
+
+def owns(store: Store, query: StoreQuery, name: str) -> bool:
+    """What the profile's glob finds for this session."""
+    from fnmatch import fnmatchcase
+
+    wanted = store.files.replace(SESSION, glob.escape(query.session or "")).split("/")
+    steps = name.split("/")
+    return len(steps) == len(wanted) and all(map(fnmatchcase, steps, wanted))
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    """What a line is, is not known: each counts."""
+    return files.turns(data, lambda record: True if record else None)
 
 
 def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:

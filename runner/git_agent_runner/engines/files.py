@@ -9,13 +9,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors import ordinary
-from git_agent_runner.engines.spec import Stored
+from git_agent_runner.engines.spec import Stored, Turn
+from git_agent_runner.model import Store
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from git_agent_runner.engines.spec import Located, Piece
+    from git_agent_runner.engines.spec import Located, Piece, StoreQuery
 
     Name = str | os.PathLike[str]
 
@@ -31,11 +32,7 @@ def records(path: Name, limit: int = HEAD) -> Iterator[dict[str, Any]]:
         left = limit
         while left > 0 and (line := stream.readline(left)):
             left -= len(line)
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(record, dict):
+            if record := parsed(line):
                 yield record
 
 
@@ -116,6 +113,39 @@ def is_flocked(path: Name) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def store(query: StoreQuery, root: Name, variable: str, folder: str) -> Store:
+    """The store at `root`. Where that is `folder` in the person's home it is the engine's own place, however named."""
+    real = os.path.realpath(os.path.join(query.cwd, root))
+    own = os.path.join(home(query.env, "HOME", ""), folder)
+    return Store(real, None if same(real, own) else variable)
+
+
+def turns(data: bytes, prompts: Callable[[dict[str, Any]], bool | None]) -> Iterator[Turn]:
+    """The messages among the lines of a session file: those of which `prompts` says whether they are the person's."""
+    from hashlib import sha256
+
+    for line in data.splitlines():
+        record = parsed(line)
+        prompt = prompts(record)
+        if prompt is not None:
+            yield Turn(sha256(line).hexdigest(), prompt, moment(record.get("timestamp")))
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; {} for anything else."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def role(record: dict[str, Any]) -> bool | None:
+    """Of a line with a `type`: is it the person's, an agent's or a tool's, or no message at all?"""
+    kind = record.get("type")
+    return kind == "user" if kind in ("user", "assistant", "tool_result") else None
 
 
 def names(folder: Name) -> list[str]:

@@ -188,6 +188,8 @@ ENGINE = Engine(
     # The store is looked up by the exact working directory in every version.
     elsewhere=lambda _version, _same_repository: False,
     locate=gemini_store.locate,
+    store=gemini_store.store,
+    turns=gemini_store.turns,
     created_since=gemini_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGKILL-resume of 0.20.2 to 0.61.0).
     first_reply_lost=lambda _version: None,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Turn, Version
+from git_agent_runner.model import Store
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -86,6 +87,20 @@ def _laid(piece: Piece, old: str, new: str) -> Piece:
         raise ValueError(f"'{piece.name}' is no file of session {old}")
     ending = name.rpartition(".")[2]
     return Piece(f"chats/session-{found[1]}-{new[:8]}.{ending}", files.renamed(piece.data, "sessionId", old, new))
+
+
+def store(query: StoreQuery) -> Store:
+    return files.store(query, root(query), "GEMINI_CLI_HOME", ".gemini")
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    """All that was ever said, rewound or not; a message is written again as it grows, and again by a resume."""
+    said = {}
+    for record in [*map(files.parsed, data.splitlines()), files.parsed(data)]:
+        for message in _messages(record):
+            said[str(message["id"])] = message
+    for key, message in said.items():
+        yield Turn(key, message.get("type") == "user" and _carried(message), moment(message.get("timestamp")))
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ ENGINE = Engine(
     # Sessions are kept in a folder for each working directory.
     elsewhere=lambda _version, _same_repository: False,
     locate=iflow_store.locate,
+    store=iflow_store.store,
+    turns=iflow_store.turns,
     created_since=iflow_store.created_since,
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,
@@ -97,4 +99,5 @@ ENGINE = Engine(
     launch_note=_launch_note,
     stored=iflow_store.stored,
     root=iflow_store.root,
+    owns=iflow_store.owns,
 )

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Stored, StoreQuery
+from git_agent_runner.engines.spec import Located, Stored, StoreQuery, Turn
+from git_agent_runner.model import Store
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _HEAD = 65_536  # bytes
@@ -33,6 +35,20 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     return files.stored(str(_projects(query)), located)
+
+
+def store(query: StoreQuery) -> Store:
+    return files.store(query, root(query), "IFLOW_HOME", ".iflow")
+
+
+def owns(query: StoreQuery, name: str) -> bool:
+    """In whatever project's folder: how a directory is encoded is not known."""
+    folder, _, file = name.rpartition("/")
+    return bool(folder) and "/" not in folder and file == f"{query.session}.jsonl"
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    return files.turns(data, files.role)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

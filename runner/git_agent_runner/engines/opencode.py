@@ -190,6 +190,8 @@ ENGINE = Engine(
     forks=_forks,
     elsewhere=_elsewhere,
     locate=opencode_store.locate,
+    store=opencode_store.store,
+    turns=opencode_store.turns,
     created_since=opencode_store.created_since,
     # The prompt is stored before the model answers (kill-SIGKILL-resume of 1.0.185 to 1.18.33).
     first_reply_lost=lambda _version: None,
@@ -199,4 +201,5 @@ ENGINE = Engine(
     root=opencode_store.root,
     export=opencode_store.export,
     import_=_import,
+    importable=opencode_store.importable,
 )

@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Turn
+
 _PARTS = "SELECT * FROM part WHERE session_id = ? ORDER BY message_id, id"
+_OWNER = "SELECT session_id FROM {} WHERE id = ?"
 _MESSAGES = "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id"
 
 
@@ -120,6 +124,53 @@ def _replaced(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, list):
         return [_replaced(inner, names) for inner in value]
     return names.get(value, value) if isinstance(value, str) else value
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    """The messages of a document."""
+    for message in _messages(files.parsed(data)):
+        info = message["info"]
+        created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
+        at = created / 1000 if isinstance(created, int) else None
+        yield Turn(str(info.get("id")), info.get("role") == "user", at)
+
+
+def whole(data: bytes, session: str, directory: str) -> bool:
+    """Does everything in the document belong to this session, and the session to this directory?"""
+    found = files.parsed(data)
+    info, messages = found.get("info"), found.get("messages")
+    if not isinstance(info, dict) or not isinstance(messages, list):
+        return False
+    ours = info.get("id") == session and not info.get("parentID") and files.same(info.get("directory"), directory)
+    return ours and all(_belongs(message, session) for message in messages)
+
+
+def foreign(connection: sqlite3.Connection, data: bytes, session: str) -> bool:
+    """Does the store have any of the document's messages, or of their parts, as another session's?"""
+    for message in _messages(files.parsed(data)):
+        for table, found in (("message", [message["info"]]), ("part", message["parts"])):
+            for one in found:
+                row = connection.execute(_OWNER.format(table), (one.get("id"),)).fetchone()
+                if row and row[0] != session:
+                    return True
+    return False
+
+
+def _messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = document.get("messages")
+    return [one for one in found if _belongs(one, None)] if isinstance(found, list) else []
+
+
+def _belongs(message: Any, session: str | None) -> bool:
+    """Has it the form of a message, of this session where one is named?"""
+    info, parts = (message.get("info"), message.get("parts")) if isinstance(message, dict) else (None, None)
+    if not isinstance(info, dict) or not isinstance(parts, list) or not isinstance(info.get("id"), str):
+        return False
+    if not all(isinstance(part, dict) and isinstance(part.get("id"), str) for part in parts):
+        return False
+    named = {info.get("sessionID"), *(part.get("sessionID") for part in parts)}
+    above = {part.get("messageID") for part in parts} - {info["id"]}
+    return session is None or (named == {session} and not above)
 
 
 def _info(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, StoreQuery, Turn, Version
+from git_agent_runner.model import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,12 @@ def locate(query: StoreQuery) -> Located:
     return Located("present", row.path, row.directory)
 
 
+def store(query: StoreQuery) -> Store:
+    if query.env.get("OPENCODE_DB"):
+        return Store(os.path.realpath(os.path.join(query.cwd, root(query))), "OPENCODE_DB")
+    return files.store(query, root(query), "XDG_DATA_HOME", ".local/share/opencode")
+
+
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """opencode stores the directory as PWD named it."""
     here = {query.cwd, os.path.realpath(query.cwd)}
@@ -79,6 +86,31 @@ def export(query: StoreQuery) -> bytes | None:
             return document(connection, query.session or "")
     except sqlite3.Error as error:
         raise ValueError(f"{database}: {error}") from error
+
+
+def importable(query: StoreQuery, data: bytes) -> bool:
+    """An import replaces what has the same id: nothing in the document may have that of another session's message."""
+    from git_agent_runner.engines import opencode_export
+
+    session = query.session or ""
+    if not opencode_export.whole(data, session, query.cwd):
+        return False
+    database = _database(query)
+    if not database.exists():
+        return True
+    import sqlite3
+
+    try:
+        with closing(_connect(database)) as connection:
+            return not opencode_export.foreign(connection, data, session)
+    except sqlite3.Error:
+        return False
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    from git_agent_runner.engines import opencode_export
+
+    return opencode_export.turns(data)
 
 
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:

@@ -155,6 +155,8 @@ ENGINE = Engine(
     # resume-subdir and resume-other-cwd of 0.5.2, 0.10.1 and 0.24.4: "No saved session found".
     elsewhere=lambda _version, _same_repository: False,
     locate=qwen_store.locate,
+    store=qwen_store.store,
+    turns=qwen_store.turns,
     created_since=qwen_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGKILL-resume of all three).
     first_reply_lost=lambda _version: None,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
-from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Version
+from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Turn, Version
+from git_agent_runner.model import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,15 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     return files.stored(_chats(query), located)
+
+
+def store(query: StoreQuery) -> Store:
+    variable = "QWEN_RUNTIME_DIR" if query.env.get("QWEN_RUNTIME_DIR") else "QWEN_HOME"
+    return files.store(query, root(query), variable, ".qwen")
+
+
+def turns(data: bytes) -> Iterator[Turn]:
+    return files.turns(data, files.role)
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

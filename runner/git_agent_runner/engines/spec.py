@@ -6,8 +6,10 @@ An engine is one module that makes one `Engine` record; `engines/__init__.py` li
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
+
+from git_agent_runner.model import Store
 
 Version = tuple[int, ...]
 
@@ -105,6 +107,16 @@ class Piece(NamedTuple):
     data: bytes
 
 
+class Turn(NamedTuple):
+    """One message of a session. `key` tells it from the others, `prompt` says that it is the person's own; `at` is in
+    seconds since the epoch.
+    """
+
+    key: str
+    prompt: bool
+    at: float | None
+
+
 class StoreQuery(NamedTuple):
     """Where to look: the engine's environment, the working directory (absolute), and the engine's version."""
 
@@ -159,6 +171,10 @@ class Engine(NamedTuple):
     # Can a session be resumed from a directory that is not its own? The bool: same git repository.
     elsewhere: Callable[[Version, bool], bool]
     locate: Callable[[StoreQuery], Located]
+    # The store that this environment names; None where that is not known.
+    store: Callable[[StoreQuery], Store | None]
+    # The messages of one session file, or of an exported document, in order.
+    turns: Callable[[bytes], Iterator[Turn]]
     # Sessions made for this directory at or after `since`, oldest first.
     created_since: Callable[[StoreQuery], tuple[str, ...]]
     # Is a session killed in its first reply resumable? When not, the reason in words.
@@ -186,10 +202,14 @@ class Engine(NamedTuple):
     # The pieces of that session as they must be to be session `query.session` of the directory `query.cwd`, where it is
     # known. Raises ValueError for pieces that are not its own.
     laid: Callable[[StoreQuery, str, tuple[Piece, ...]], tuple[Piece, ...]] | None = None
+    # Where that is not known: is a file of that name, below the root of `stored`, one of the session's?
+    owns: Callable[[StoreQuery, str], bool] | None = None
     # Of a store that all sessions share: one session as a document (None: it cannot be had), and how to take it back
     # from a file.
     export: Callable[[StoreQuery], bytes | None] | None = None
     import_: Callable[[Launch, str], Invocation] | None = None
+    # May this document be taken back: is it that session's, of that directory, and nothing in it another session's?
+    importable: Callable[[StoreQuery, bytes], bool] | None = None
 
 
 def parse_version(text: str) -> Version | None:

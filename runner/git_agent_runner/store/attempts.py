@@ -16,6 +16,7 @@ from git_agent_runner.store.document import (
     INTEGER,
     SECONDS,
     SESSION,
+    STORE,
     TEXT,
     TEXTS,
     CorruptRecord,
@@ -65,6 +66,7 @@ SHAPE = Shape(
         Field("interactive", "interactive", FLAG),
         Field("engineVersion", "engine_version", TEXT, required=True),
         Field("host", "host", TEXT, required=True),
+        Field("store", "store", STORE),
         Field("pid", "pid", optional(COUNT)),
         Field("processStarted", "process_started", optional(SECONDS)),
         Field("bootId", "boot_id", optional(TEXT)),
@@ -199,6 +201,7 @@ def rebuild(layout: Layout, run_id: str) -> Record:
         host=last.host,
         engine_version=last.engine_version,
         parent_session=next((a.parent_session for a in reversed(found) if a.parent_session), None),
+        store=next((a.store for a in reversed(found) if a.session.value and a.resumed != "as_new"), None),
     )
 
 

@@ -2,10 +2,12 @@
 
     runs/<run id>/session/<key>/manifest.json   what is kept, where it stood, of which engine version
                                 <sha256>        the bytes of one file
+    replaced.json: a manifest, too, of the earlier state in the engine's store that the copy took the place of last
+    parted-<n>.json: of a copy that the store's state was no continuation of, when that was copied
     too-large, beside the manifest: the session outgrew the limit, and that was said
 
-The manifest is replaced last, and contents that it does not name are removed after that: whatever happens meanwhile,
-the copy of before is whole. `key` is made of the session's value, which may be anything.
+The manifest is replaced last, and contents that none names are removed after that: whatever happens meanwhile, the copy
+of before is whole. `key` is made of the session's value, which may be anything.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from git_agent_runner.store.layout import Layout
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
+REPLACED = "replaced.json"
 TOO_LARGE = "too-large"
 _LONGEST = 1 << 20  # bytes of a manifest
 
@@ -70,23 +73,36 @@ def read(layout: Layout, run_id: str, session: str) -> Copy | None:
         return None
 
 
-def read_in(fd: int, session: str) -> Copy | None:
+def read_in(fd: int, session: str, name: str = MANIFEST) -> Copy | None:
     try:
-        with beneath.opened_in(fd, MANIFEST) as file:
+        with beneath.opened_in(fd, name) as file:
             return _parsed(json.loads(os.read(file, _LONGEST)), session)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
 
 
-def write_in(fd: int, copy: Copy) -> None:
-    """Let the folder's copy be this one, whose contents are there. Raises OSError."""
+def write_in(fd: int, copy: Copy, name: str = MANIFEST) -> None:
+    """Let the folder's copy of that name be this one, whose contents are there. Raises OSError."""
     files = [file._asdict() for file in copy.files]
-    beneath.put(json.dumps({"schema": SCHEMA, **copy._asdict(), "files": files}).encode(), fd, MANIFEST)
-    named = {MANIFEST, *(file.sha256 for file in copy.files)}
-    for name in os.listdir(fd):
-        if name not in named:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=fd)
+    beneath.put(json.dumps({"schema": SCHEMA, **copy._asdict(), "files": files}).encode(), fd, name)
+    sweep(fd, copy.session)
+
+
+def set_apart(fd: int, copy: Copy) -> None:
+    """Keep a copy beside the one that takes its place. Raises OSError."""
+    number = next(number for number in range(1, 1 << 20) if f"parted-{number}.json" not in os.listdir(fd))
+    write_in(fd, copy, f"parted-{number}.json")
+
+
+def sweep(fd: int, session: str) -> None:
+    """Remove what no manifest in the folder names."""
+    names = os.listdir(fd)
+    manifests = [name for name in names if name.endswith(".json")]
+    found = filter(None, (read_in(fd, session, name) for name in manifests))
+    named = {*manifests, *(file.sha256 for copy in found for file in copy.files)}
+    for name in set(names) - named:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=fd)
 
 
 def add(fd: int, source: int) -> beneath.Written:

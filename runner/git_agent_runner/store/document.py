@@ -21,6 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from git_agent_extractors import ordinary
 from git_agent_extractors.model import Session
 from git_agent_runner.errors import UserError
+from git_agent_runner.model import Store
 
 T = TypeVar("T")
 LIMIT = 64 << 20  # bytes; no file of ours comes near it
@@ -197,6 +198,12 @@ def _is_session(value: Any) -> bool:
     return type(value) is dict and all(value.get(key) is None or type(value[key]) is str for key in Session._fields)
 
 
+def _is_store(value: Any) -> bool:
+    if type(value) is not dict or not _is_text(value.get("root")):
+        return False
+    return value.get("variable") is None or _is_text(value["variable"])
+
+
 def optional(kind: Kind) -> Kind:
     return kind._replace(expects=f"{kind.expects} or null", valid=lambda value: value is None or kind.valid(value))
 
@@ -216,6 +223,12 @@ SESSION = Kind(
     _is_session,
     load=lambda value: Session(value.get("field"), value.get("value")),
     dump=Session._asdict,
+)
+STORE = Kind(
+    "`root`, a string, and `variable`, a string or null; or null",
+    lambda value: value is None or _is_store(value),
+    load=lambda value: value and Store(value["root"], value.get("variable")),
+    dump=lambda store: store and store._asdict(),
 )
 LAUNCH = Kind(
     "`args`, a list of strings",

@@ -1,0 +1,110 @@
+"""Two states of one session: what the engine's store holds, beside the copy in the run directory."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from git_agent_runner.context import timestamp
+from git_agent_runner.conversation import place
+from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery, Turn
+from git_agent_runner.store import beneath
+from git_agent_runner.store.copies import Copy, File
+from git_agent_runner.times import moment
+
+Contents = Mapping[str, bytes]  # the last step of a file's name -> what it holds
+
+
+class State(NamedTuple):
+    """How many messages of the person's it holds, and when the last of all was written, in seconds."""
+
+    turns: int
+    last: float | None
+
+    def __str__(self) -> str:
+        when = f", the last of {timestamp(datetime.fromtimestamp(self.last, UTC))}" if self.last is not None else ""
+        return f"{self.turns} turn{'' if self.turns == 1 else 's'}{when}"
+
+
+class Behind(NamedTuple):
+    """A state that lacks something of the copy's.
+
+    `older`: it has nothing that the copy lacks. `has_last`: it has the copy's last message all the same.
+    """
+
+    state: State
+    copy: State
+    older: bool
+    has_last: bool
+
+
+def behind(engine: Engine, query: StoreQuery, located: Located, copy: Copy, folder: str) -> Behind | None:
+    """How the store's state is behind the copy. None where it is the same or goes on, or where that cannot be known."""
+    try:
+        if not copy.exported:
+            stored = engine.stored(query, located) if engine.stored else Stored("", ())
+            if continues(stored.root, {os.path.basename(name): name for name in stored.names}, copy):
+                return None
+        found = place.stored(engine, query)
+        there = {os.path.basename(piece.name): piece.data for piece in found.pieces} if found else {}
+        ours = contents(folder, copy)
+    except (OSError, ValueError):
+        return None
+    return compare(engine, there, ours, copy) if there else None
+
+
+def continues(root: str, names: Mapping[str, str], copy: Copy) -> bool:
+    """Does each file below `root`, named by its last step, begin with what the copy of it holds? Raises OSError."""
+    found = ((names.get(os.path.basename(file.path)), file) for file in copy.files)
+    return all(name is not None and _begins(root, name, file) for name, file in found)
+
+
+def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy) -> Behind | None:
+    if _goes_on(there, ours):
+        return None
+    theirs, own = _turns(engine, there), _turns(engine, ours)
+    keys, known = Counter(turn.key for turn in theirs), Counter(turn.key for turn in own)
+    earlier = _goes_on(ours, there)
+    if not (known - keys or earlier):
+        return None
+    return Behind(
+        state=_state(theirs, None),
+        copy=_state(own, moment(copy.saved_at)),
+        older=earlier or not keys - known,
+        has_last=bool(own) and own[-1].key in keys,
+    )
+
+
+def contents(folder: str, copy: Copy) -> dict[str, bytes]:
+    """Raises OSError, and ValueError where the copy is damaged."""
+    return {os.path.basename(piece.name): piece.data for piece in place.pieces(folder, copy)}
+
+
+def _goes_on(later: Contents, earlier: Contents) -> bool:
+    return all(later.get(name, b"").startswith(data) for name, data in earlier.items())
+
+
+def _turns(engine: Engine, contents: Contents) -> list[Turn]:
+    """In the order of the files, whose names begin with when they were made."""
+    return [turn for name in sorted(contents) for turn in engine.turns(contents[name])]
+
+
+def _state(turns: list[Turn], saved: float | None) -> State:
+    return State(sum(turn.prompt for turn in turns), max((turn.at for turn in turns if turn.at), default=saved))
+
+
+def _begins(root: str, name: str, file: File) -> bool:
+    from hashlib import sha256
+
+    with beneath.opened(root, name) as source:
+        facts = os.fstat(source)
+        if (facts.st_size, facts.st_mtime_ns) == (file.size, file.modified):
+            return True
+        digest, left = sha256(), file.size
+        while left > 0 and (block := os.read(source, min(left, 1 << 20))):
+            digest.update(block)
+            left -= len(block)
+    return left == 0 and digest.hexdigest() == file.sha256
