@@ -113,7 +113,7 @@ TABLE = {
         "resume session_missing -> 1",
         "resume session_missing, continue session_missing -> 1",
         "resume session_missing, fresh completed -> 0",
-        "resume session_missing, fresh completed -> 0",
+        "resume session_missing -> 1",  # its store has the session: faults A10
         "resume session_missing -> 1",
     ),
     "begins anew in silence": (

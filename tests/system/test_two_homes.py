@@ -29,6 +29,7 @@ def second(world: World, tmp_path: Path) -> Iterator[World]:
         end_all(place)
 
 
+@pytest.mark.engine_independent
 def test_a_run_goes_on_in_two_homes_by_turns(world: World, second: World) -> None:
     """faults A7, G7"""
     world.start("MK1 add a retry")

@@ -104,7 +104,7 @@ def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
         return 0
     done = attempt(ctx, plan, wish)
     gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
-    if gone and mode in ("lenient", "fresh", "continue") and not _still_there(ctx, plan, done):
+    if gone and (mode in ("fresh", "continue") or (mode == "lenient" and not _still_there(ctx, plan, done))):
         from git_agent_runner.commands.instead import otherwise
 
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.

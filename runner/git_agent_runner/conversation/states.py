@@ -53,7 +53,7 @@ def behind(engine: Engine, query: StoreQuery, located: Located, copy: Copy, fold
         ours = contents(folder, copy)
     except (OSError, ValueError):
         return None
-    return compare(engine, there, ours, copy) if there else None
+    return compare(engine, there, ours, copy, located.path) if there else None
 
 
 def continues(root: str, names: Mapping[str, str], copy: Copy) -> bool:
@@ -62,7 +62,8 @@ def continues(root: str, names: Mapping[str, str], copy: Copy) -> bool:
     return all(name is not None and _begins(root, name, file) for name, file in found)
 
 
-def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy) -> Behind | None:
+def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy, path: str | None = None) -> Behind | None:
+    """`path` is where the state is, whose time counts where the messages have none."""
     if _goes_on(there, ours):
         return None
     theirs, own = _turns(engine, there), _turns(engine, ours)
@@ -71,7 +72,7 @@ def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy) -> Behi
     if not (known - keys or earlier):
         return None
     return Behind(
-        state=_state(theirs, None),
+        state=_state(theirs, os.stat(path).st_mtime if path and os.path.exists(path) else None),
         copy=_state(own, moment(copy.saved_at)),
         older=earlier or not keys - known,
         has_last=bool(own) and own[-1].key in keys,

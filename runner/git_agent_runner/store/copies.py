@@ -16,6 +16,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import count
 from typing import Any, NamedTuple
 
 from git_agent_runner.store import beneath
@@ -83,15 +84,19 @@ def read_in(fd: int, session: str, name: str = MANIFEST) -> Copy | None:
 
 def write_in(fd: int, copy: Copy, name: str = MANIFEST) -> None:
     """Let the folder's copy of that name be this one, whose contents are there. Raises OSError."""
-    files = [file._asdict() for file in copy.files]
-    beneath.put(json.dumps({"schema": SCHEMA, **copy._asdict(), "files": files}).encode(), fd, name)
+    _put(fd, copy, name)
     sweep(fd, copy.session)
 
 
 def set_apart(fd: int, copy: Copy) -> None:
-    """Keep a copy beside the one that takes its place. Raises OSError."""
-    number = next(number for number in range(1, 1 << 20) if f"parted-{number}.json" not in os.listdir(fd))
-    write_in(fd, copy, f"parted-{number}.json")
+    """Keep a copy beside the one that is about to take its place. Raises OSError."""
+    known = os.listdir(fd)
+    _put(fd, copy, next(name for name in map("parted-{}.json".format, count(1)) if name not in known))
+
+
+def _put(fd: int, copy: Copy, name: str) -> None:
+    files = [file._asdict() for file in copy.files]
+    beneath.put(json.dumps({"schema": SCHEMA, **copy._asdict(), "files": files}).encode(), fd, name)
 
 
 def sweep(fd: int, session: str) -> None:

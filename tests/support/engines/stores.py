@@ -42,7 +42,11 @@ def _append(path: Path, *records: Mapping[str, object]) -> None:
 
 def _codex(session: str, message: str) -> None:
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "sessions")
-    turn = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": message}}
+    turn = {
+        "timestamp": _now(),
+        "type": "response_item",
+        "payload": {"type": "message", "role": "user", "content": message},
+    }
     known = next(home.glob(f"*/*/*/rollout-*-{session}.jsonl"), None)
     if known:
         _append(known, turn)
@@ -86,29 +90,38 @@ def _opencode(session: str, message: str) -> None:
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
     data.mkdir(parents=True, exist_ok=True)
     with sqlite3.connect(data / "opencode.db") as database:
-        for table in _OPENCODE:
-            database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+        _opencode_tables(database)
         row = (session, os.environ.get("PWD") or os.getcwd(), time.time_ns() // 1_000_000, None)
         database.execute("INSERT OR IGNORE INTO session VALUES (?, ?, ?, ?)", row)
         _opencode_turn(database, session, f"msg_{time.time_ns()}", message)
     database.close()
 
 
+def _opencode_tables(database: sqlite3.Connection) -> None:
+    for table in _OPENCODE:
+        database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+
+
 def _opencode_turn(database: sqlite3.Connection, session: str, name: str, message: str) -> None:
     now = time.time_ns() // 1_000_000
     part = json.dumps({"type": "text", "text": message})
-    database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (name, session, now, '{"role": "user"}'))
-    database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"prt{name[3:]}", name, session, part))
+    info = json.dumps({"role": "user", "time": {"created": now}})
+    database.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", (name, session, now, info))
+    database.execute("INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)", (f"prt{name[3:]}", name, session, part))
 
 
 def opencode_import(path: str) -> None:
-    """As `opencode import FILE` of 1.18.33: the session becomes one of the directory that it is imported in."""
+    """As `opencode import FILE` of 1.18.33: the session becomes one of the directory that it is imported in; where it
+    is there already, it gets the messages that it lacks.
+    """
     import sqlite3
 
     found = json.loads(Path(path).read_bytes())
     session = found["info"]["id"]
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
+    data.mkdir(parents=True, exist_ok=True)
     with sqlite3.connect(data / "opencode.db") as database:
+        _opencode_tables(database)
         row = (session, os.environ["PWD"], found["info"]["time"]["created"], None)
         moved = "ON CONFLICT (id) DO UPDATE SET directory = excluded.directory"
         database.execute(f"INSERT INTO session VALUES (?, ?, ?, ?) {moved}", row)
@@ -134,8 +147,9 @@ def _qwen(session: str, message: str) -> None:
 def _copilot(session: str, message: str) -> None:
     path = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot", "session-state", session, "events.jsonl")
     start = {"sessionId": session, "startTime": _now(), "context": {"cwd": os.getcwd()}}
-    turn = {"type": "user.message", "data": {"content": message}}
-    _append(path, *([] if path.exists() else [{"type": "session.start", "data": start}]), turn)
+    turn = {"type": "user.message", "data": {"content": message}, "timestamp": _now()}
+    head = {"type": "session.start", "data": start, "timestamp": _now()}
+    _append(path, *([] if path.exists() else [head]), turn)
 
 
 STORES = {
