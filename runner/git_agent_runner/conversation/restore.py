@@ -46,7 +46,9 @@ def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy |
     A copy that was made for another directory is none: engines keep sessions of directories apart.
     """
     copy = copies.read(ctx.layout, run_id, query.session or "")
-    return copy if copy and copy.cwd == query.cwd and fits(engine, query, copy) else None
+    if copy is None or copy.cwd != query.cwd or not fits(engine, query, copy):
+        return None
+    return copy if copy.exported or _lacks(engine, query, copy) else None
 
 
 def fits(engine: Engine, query: StoreQuery, copy: Copy) -> bool:

@@ -123,14 +123,18 @@ def store(query: StoreQuery, root: Name, variable: str, folder: str) -> Store:
 
 
 def turns(data: bytes, prompts: Callable[[dict[str, Any]], bool | None]) -> Iterator[Turn]:
-    """The messages among the lines of a session file: those of which `prompts` says whether they are the person's."""
+    """The messages among the lines of a session file: those of which `prompts` says whether they are the person's.
+
+    A message is the same in another directory, whose name `laid` may have changed in it.
+    """
     from hashlib import sha256
 
     for line in data.splitlines():
         record = parsed(line)
         prompt = prompts(record)
         if prompt is not None:
-            yield Turn(sha256(line).hexdigest(), prompt, moment(record.get("timestamp")))
+            own = json.dumps({key: value for key, value in record.items() if key != "cwd"}, sort_keys=True)
+            yield Turn(sha256(own.encode()).hexdigest(), prompt, moment(record.get("timestamp")))
 
 
 def parsed(line: bytes) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from git_agent_runner.model import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CWD = re.compile(rb'"cwd"\s*:\s*"(?:[^"\\]|\\.)*"')
+_CWD = re.compile(rb'("cwd"\s*:\s*)"(?:[^"\\]|\\.)*"')
 _MOVABLE: Version = (0, 11)  # 0.10.1 knows neither $QWEN_HOME nor $QWEN_RUNTIME_DIR, 0.24.4 both (their bundles)
 
 
@@ -69,8 +69,8 @@ def _chats(query: StoreQuery) -> str:
 def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """qwen takes a session for that of the directory which its first line names (tried on 0.5.2 and 0.24.4)."""
     data = files.renamed(files.lone(pieces, rf"{old}\.jsonl").data, "sessionId", old, query.session or "")
-    here = b'"cwd":' + json.dumps(os.path.realpath(query.cwd)).encode()
-    return (Piece(f"{query.session}.jsonl", _CWD.sub(lambda _: here, data, count=1)),)
+    here = json.dumps(os.path.realpath(query.cwd)).encode()
+    return (Piece(f"{query.session}.jsonl", _CWD.sub(lambda found: found[1] + here, data, count=1)),)
 
 
 def root(query: StoreQuery) -> str:
