@@ -41,7 +41,8 @@ def printed(value: Any, prefix: str = "") -> set[str]:
 def test_start_and_resume(cli: Cli, words: list[str]) -> None:
     if words[0] == "resume":
         cli.begin()
-    assert printed(cli.ok(*words).json) == documented("start and resume")
+    made = cli.ok(*words, cwd=None, FAKE_CMD="git switch -q -c made").json
+    assert printed(made) == documented("start and resume")
 
 
 @pytest.mark.parametrize("engine", ["codex", "opencode"])
