@@ -102,10 +102,16 @@ def astray(repo: Repository, branch: str) -> Stray | None:
     out = in_repo(repo, "worktree", "list", "--porcelain", "-z").out
     for block in out.split("\0\0")[1:-1]:
         facts = dict(line.partition(" ")[::2] for line in block.split("\0"))
-        path = facts["worktree"]
-        if facts.get("branch") == HEADS + branch and os.path.isdir(path) and not _leads_back(path, repo):
-            return Stray(path, os.path.isdir(_admin(path)))
+        if facts.get("branch") == HEADS + branch and (stray := stray_at(repo, facts["worktree"])):
+            return stray
     return None
+
+
+def stray_at(repo: Repository, path: str) -> Stray | None:
+    """The linked work tree at that path, if one is there that does not lead back here."""
+    if not os.path.isfile(f"{path}/.git") or _leads_back(path, repo):
+        return None
+    return Stray(path, os.path.isdir(_admin(path)))
 
 
 def _admin(path: str) -> str:

@@ -11,7 +11,7 @@ from git_agent_runner import trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record, Repository
-from git_agent_runner.refs import Stray, Worktree, astray, commit_of, newest, worktrees
+from git_agent_runner.refs import Stray, Worktree, astray, commit_of, newest, stray_at, worktrees
 
 
 class Place(NamedTuple):
@@ -72,7 +72,8 @@ def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool]
     """In the work tree that the record names: that one, and no other at its path."""
     top = trees.path_of(repo, record.worktree_id)
     if top is None:
-        raise _tree_gone(record)
+        stray = stray_at(repo, record.worktree)
+        raise _tree_gone(record) if stray is None or stray.copied else _astray(record, stray)
     if record.cwd == top or record.cwd.startswith(top.rstrip("/") + "/"):
         return _there(record, repo, top, elsewhere)
     if not elsewhere(True):

@@ -182,15 +182,18 @@ def test_a_copy_does_not_work_in_the_original_s_linked_work_tree(cli: Cli, tmp_p
     assert cwds(there)[-1] == str(there.repo.path)
 
 
-def test_a_moved_repository_s_linked_work_tree_wants_repair(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("detached", [False, True])
+def test_a_moved_repository_s_linked_work_tree_wants_repair(cli: Cli, tmp_path: Path, detached: bool) -> None:
     """faults B12: to git it is checked out there; the hint works when it is followed."""
     linked = at(cli, cli.repo.worktree(tmp_path / "linked", "side").path)
-    linked.begin()
+    if detached:
+        linked.repo.git("checkout", "-q", "--detach")
+    handle = linked.begin().handle
     there = move(cli, tmp_path / "new")
-    done = there.run("resume", "--branch", "side", "x")
+    done = there.run("resume", handle, "x")
     assert (done.status, done.lines[1]) == (128, f"hint: git worktree repair {linked.repo.path}")
     there.repo.git("worktree", "repair", str(linked.repo.path))
-    there.ok("resume", "--branch", "side", "x")
+    there.ok("resume", handle, "x")
     assert cwds(there)[-1] == str(linked.repo.path)
 
 
