@@ -33,7 +33,7 @@ def test_a_run_stays_on_its_branch(world: World, tmp_path: Path) -> None:
 
     world.git("worktree", "add", "-q", str(moved), BRANCH)
     done = succeeded(world.agent("resume", "MK5 TOOLCALL", cwd=moved))
-    assert f"running in '{moved.resolve()}'" in done.err
+    assert f"in '{moved.resolve()}'" in done.err
     world.carried("MK1", "MK3", "MK5")
     world.ran_in(moved)
     assert len(sessions(world)) == 1
@@ -48,7 +48,7 @@ def test_a_run_whose_directory_is_gone(world: World, tmp_path: Path) -> None:
     world.git("worktree", "remove", "--force", str(gone))
     world.git("switch", "-q", "other")
     done = world.resume("MK2 TOOLCALL")
-    assert f"running in '{world.repo.resolve()}'" in done.err
+    assert f"in '{world.repo.resolve()}'" in done.err
     world.ran_in(world.repo)
     world.carried("MK1", "MK2")
     assert len(sessions(world)) == 1
