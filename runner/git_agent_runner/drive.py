@@ -193,7 +193,9 @@ def _supervise(ctx: Context, plan: Plan, live: Live, timeout: float | None) -> O
     if plan.interactive:
         from git_agent_runner.supervise.terminal import run_terminal  # a pseudo-terminal is a rare need
 
-        return run_terminal(plan.invocation, env, f"{folder}/pty-output", on_spawn=live.spawned, timeout=timeout)
+        return run_terminal(
+            plan.invocation, env, f"{folder}/pty-output", on_chunk=live.drawn, on_spawn=live.spawned, timeout=timeout
+        )
     return run_headless(
         plan.invocation,
         env,

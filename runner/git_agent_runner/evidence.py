@@ -12,6 +12,7 @@ from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.model import Attempt
 from git_agent_runner.store import copies
 from git_agent_runner.supervise.watch import Outcome
+from git_agent_runner.times import moment
 
 
 class Evidence(NamedTuple):
@@ -38,6 +39,14 @@ def gather(ctx: Context, attempt: Attempt, outcome: Outcome, transcript: Transcr
     return Evidence(nothing, begun, origin, opened=bool(begun))
 
 
+def under_way(ctx: Context, attempt: Attempt) -> tuple[str, ...]:
+    """The session of an attempt that goes on, as far as it is known; else those that began since it did."""
+    if attempt.session.value:
+        return (attempt.session.value,)
+    engine = load(attempt.agent_name, ctx.environ)
+    return _since(ctx, engine, attempt, moment(attempt.started_at) or 0.0)
+
+
 def exists(ctx: Context, attempt: Attempt) -> bool:
     """Is there a session to go on with: in the engine's store, as far as that can be known, or as our copy?"""
     value = attempt.session.value
@@ -52,9 +61,15 @@ def _begun(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> 
     minted = attempt.session.value
     if minted and not _lost(ctx, engine, attempt, minted):
         return (minted,), "minted"
-    query = _query(ctx, engine, attempt, None)._replace(since=outcome.started)
-    found = asking.created_since(engine, query, attempt.launch_args)
+    found = _since(ctx, engine, attempt, outcome.started)
+    # What was seen while it ran, and is gone since, is there as our copy.
+    found = found or tuple(one for one in attempt.candidates if not _lost(ctx, engine, attempt, one))
     return found, "store" if len(found) == 1 else None
+
+
+def _since(ctx: Context, engine: Engine, attempt: Attempt, since: float) -> tuple[str, ...]:
+    query = _query(ctx, engine, attempt, None)._replace(since=since)
+    return asking.created_since(engine, query, attempt.launch_args)
 
 
 def _lost(ctx: Context, engine: Engine, attempt: Attempt, session: str) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Event, Session, Source
-from git_agent_runner import steps
+from git_agent_runner import evidence, steps
 from git_agent_runner.context import Context
+from git_agent_runner.conversation.backup import keep
 from git_agent_runner.engines import profile
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
@@ -17,6 +19,9 @@ from git_agent_runner.plan import Plan
 from git_agent_runner.settle import record_spawned
 from git_agent_runner.store import attempts
 from git_agent_runner.store.liveness import boot_id
+
+LOOK = 2.0  # seconds between two looks into the store
+SHARE = 50  # and so many times as long as the last one took
 
 
 class View(NamedTuple):
@@ -49,6 +54,7 @@ class Live:
         self._take = take
         self._decoder = Decoder(profile(plan.engine.name, ctx.environ))
         self._known = plan.kind in ("resume", "continue")
+        self._look_at = time.monotonic() + LOOK
 
     def spawned(self, pid: int, created: float) -> None:
         steps.at("engine-spawned")
@@ -65,6 +71,23 @@ class Live:
             self.view.chunk(source, data)
         if self.view.events:
             self.view.events(events)
+
+    def drawn(self, _source: Source, _data: bytes) -> None:
+        """An interface prints no id, and some delete a session that is left early: its store is asked, and what stands
+        there copied, now and then.
+        """
+        began = time.monotonic()
+        if began < self._look_at:
+            return
+        with suppress(UserError, OSError):
+            found = evidence.under_way(self.ctx, self.attempt)
+            if len(found) == 1:
+                keep(self.ctx, self.attempt._replace(session=Session(self.plan.engine.field, found[0])))
+            if self.attempt.session.value is None and found not in ((), self.attempt.candidates):
+                self.attempt = self.attempt._replace(candidates=found)
+                attempts.save(self.ctx.layout, self.attempt)
+        now = time.monotonic()
+        self._look_at = now + max(LOOK, (now - began) * SHARE)
 
     def finish(self) -> None:
         if self.view.events:

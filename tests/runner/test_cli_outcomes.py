@@ -61,3 +61,26 @@ def test_an_interface_that_our_signal_ended_is_not_completed(person: Person) -> 
     assert "exit 1 (--timeout; engine: " in person.seen
     listed = person.cli.ok("resume", "--all", "-n", "--json").json
     assert [run["handle"] for run in listed["resumed"]] == [person.cli.record().handle]
+
+
+DELETED = {"gemini": ".gemini/tmp", "codex": ".codex/sessions"}
+
+
+@pytest.mark.parametrize("engine", DELETED)
+def test_a_session_that_its_engine_deletes_on_leaving_was_copied_while_it_lived(person: Person, engine: str) -> None:
+    """Faults G6: gemini deletes the chat of a first turn that was interrupted. codex prints no id before it is left."""
+    cli = person.cli
+    drawing = f"until ls {cli.layout.runs_dir}/*/session/*/manifest.json; do echo drawing; sleep 0.1; done 2>/dev/null"
+    words = ("start", "-i", "-e", engine)
+    process = person.start(*words, FAKE_CMD=drawing, FAKE_END=f"rm -r '{cli.home}/{DELETED[engine]}'")
+    person.look("manifest.json")
+    running = cli.record()
+    named = cli.ok("status").out.splitlines()[0]
+    assert str(running.session.value or cli.attempt().candidates[0]) in named  # faults G9
+    person.type("\r")
+    assert person.wait(process) == 0
+    assert cli.record().session.value
+    assert 'resume    git agent resume "<message>"' in person.seen
+    done = cli.ok("resume", "go on")
+    assert "put back" in done.err
+    assert cli.attempt(2).resumed == "yes"

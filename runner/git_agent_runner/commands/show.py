@@ -86,7 +86,7 @@ def _silence(ctx: Context, record: Record) -> float:
 
 
 def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError | None) -> list[tuple[str, str]]:
-    session = f"{record.session.field} {record.session.value}" if record.session.value else "no session id"
+    session = f"{record.session.field} {record.session.value}" if record.session.value else _unnamed(story)
     kept = _given_up(ctx, record)
     rows = [
         ("handle", f"{record.handle}   {record.agent_name} {record.engine_version} · {session}"),
@@ -101,6 +101,11 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
         ("resume", f"no: {reason.message}" if reason else resume_line(ctx, record)),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _unnamed(story: list[Attempt]) -> str:
+    begun = story[-1].candidates if story else ()
+    return f"no session id; begun meanwhile: {', '.join(begun)}" if begun else "no session id"
 
 
 def _given_up(ctx: Context, record: Record) -> Kept | None:

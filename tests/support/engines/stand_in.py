@@ -98,6 +98,7 @@ UNKNOWN = {
 GOODBYE = {
     "codex": "To continue this session, run:\n  \x1b[36mcodex resume {}\x1b[39m",
     "claude": "\x1b[2mResume this session with:\x1b[22m\n\x1b[2mclaude --resume {}\x1b[22m\n\x1b[2m\x1b[22m",
+    "gemini": "│  To resume this session: gemini --resume {}   │\n╰───────────────────────────────────────────────────╯",
     "opencode": "  \x1b[90mContinue  \x1b[0m\x1b[1mopencode -s {}\x1b[0m",
     "qwen": "To continue this session, run\nqwen --resume {}",
     "copilot": "  ╰─╯╰─╯   Duration   5s\n  █ ▘▝ █   Tokens     ↑ 10 • ↓ 5\n   ▔▔▔▔    Resume     copilot --resume={}",
@@ -213,8 +214,10 @@ def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
 def terminal(engine: str, session: str) -> int:
     """The terminal form, up to a line that is typed; what it says at the end, as interactive-start was recorded."""
     print("\x1b[?2004h\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
+    shell("FAKE_CMD")
     with suppress(KeyboardInterrupt):  # SIGINT makes real ones leave with 0, too
         sys.stdin.readline()
+    shell("FAKE_END")
     print("\x1b[?1049l\x1b[?25h\x1b[?2004l", end="\r\n")
     print(*GOODBYE[engine].format(session).split("\n"), sep="\r\n", end="\r\n", flush=True)
     return int(os.environ.get("FAKE_EXIT", "0"))
