@@ -47,6 +47,31 @@ def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: Worl
     assert sessions(world) == {session}
 
 
+@pytest.mark.engine_independent
+def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
+    """Faults A14: git-agent lives and settles the attempt, but what the launcher began works on in the session."""
+    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
+    session = world.session()
+    process = in_a_tool_call(world, "MK2 SLOWTOOL")
+    (launcher,) = psutil.Process(process.pid).children()
+    launcher.kill()
+    process.communicate()
+    survivors = [survivor.pid for survivor in alive(world.home)]
+    asked = len(world.requests())
+    done = world.agent("resume", "--json", "--message=MK3 and go on")
+    refused(done, "still running", *map(str, survivors))
+    assert json.loads(done.out)["error"]["code"] == "run_live"
+    assert world.facts()["state"] == "running"
+    problems = json.loads(world.agent("doctor", "--json").out)["problems"]
+    assert "engine_unwatched" in [problem["code"] for problem in problems]
+    assert len(world.requests()) == asked
+    succeeded(world.agent("resume", "--kill", "--message=MK4 and go on"))
+    assert not {survivor.pid for survivor in alive(world.home)} & set(survivors)
+    world.carried("MK1", "MK2", "MK4")
+    assert world.session() == session
+    assert sessions(world) == {session}
+
+
 def test_the_machine_crashes_in_the_first_reply(world: World) -> None:
     """Everything dies at once. The run is found again, or the reason why its session cannot be is named."""
     process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")

@@ -98,7 +98,7 @@ UNKNOWN = {
 GOODBYE = {
     "codex": "To continue this session, run:\n  \x1b[36mcodex resume {}\x1b[39m",
     "claude": "\x1b[2mResume this session with:\x1b[22m\n\x1b[2mclaude --resume {}\x1b[22m\n\x1b[2m\x1b[22m",
-    "gemini": "│  To resume this session: gemini --resume {}   │\n╰───────────────────────────────────────────────────╯",
+    "gemini": "│  To resume this session: gemini --resume {}   │\n╰" + "─" * 80 + "╯",
     "opencode": "  \x1b[90mContinue  \x1b[0m\x1b[1mopencode -s {}\x1b[0m",
     "qwen": "To continue this session, run\nqwen --resume {}",
     "copilot": "  ╰─╯╰─╯   Duration   5s\n  █ ▘▝ █   Tokens     ↑ 10 • ↓ 5\n   ▔▔▔▔    Resume     copilot --resume={}",
