@@ -71,9 +71,9 @@ def settle(
     seen = evidence.gather(ctx, attempt, outcome, transcript)
     transcript = seen.transcript
     asked = asked._replace(opened=seen.opened)
+    attempt = attempt._replace(candidates=seen.begun if len(seen.begun) > 1 else ())
     if transcript.source is None and asked.kind in ("start", "fresh"):
         asked = asked._replace(session=seen.begun[0] if len(seen.begun) == 1 else None)
-        attempt = attempt._replace(candidates=seen.begun if len(seen.begun) > 1 else ())
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
