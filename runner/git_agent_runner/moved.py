@@ -38,6 +38,11 @@ def _has(record: Record, common_dir: str, name: str) -> bool:
     return directory_id(common_dir) == name and os.path.lexists(Layout(common_dir).index_file(record.handle))
 
 
+def top(common_dir: str) -> str:
+    """The repository's directory, as people name it."""
+    return os.path.dirname(common_dir) if os.path.basename(common_dir) == ".git" else common_dir
+
+
 def followed(record: Record, repo: Repository) -> Record:
     """The record with its work tree and directory where they are now, if that work tree was moved with all in it."""
     if not record.worktree_id or not record.worktree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from git_agent_runner import moved
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import (
@@ -18,7 +19,7 @@ from git_agent_runner.engines.spec import (
 )
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
-from git_agent_runner.present import pasteable
+from git_agent_runner.present import command_line, pasteable
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
 from git_agent_runner.store.holding import left_working
@@ -52,7 +53,24 @@ def hold(ctx: Context, record: Record) -> Lock:
     return lock
 
 
+def refuse_original(ctx: Context, record: Record) -> None:
+    """Raises UserError `run_live` where what goes on is in the repository that this one is a copy of."""
+    common_dir = moved.original(record, ctx.layout.common_dir, lambda: None)
+    if common_dir is None:
+        return
+    top, command = moved.top(common_dir), f"git agent resume {record.handle}"
+    raise UserError(
+        f"run {record.handle} is still running in '{top}', the repository that this is a copy of",
+        code="run_live",
+        hints=(
+            f'wait for its end: {command} --wait "<message>"',
+            f'or end it there: cd {command_line((top,))} && {command} --kill "<message>"',
+        ),
+    )
+
+
 def _live(ctx: Context, record: Record) -> UserError:
+    refuse_original(ctx, record)
     attempt = attempts.latest(ctx.layout, record.run_id)
     if attempt is None or attempt.pid is None:
         how = ""

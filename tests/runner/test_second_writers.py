@@ -106,6 +106,28 @@ def test_an_engine_started_by_hand_is_not_written_beside(cli: Cli) -> None:
     cli.ok("resume", "two")
 
 
+def test_a_copy_made_while_the_run_is_at_work_neither_ends_nor_joins_it(cli: Cli, tmp_path: Path) -> None:
+    """faults A8: the copied attempt was never settled there; its engine is the original's."""
+    begun = cli.begin("claude")
+    ready, gate = cli.home / "ready", cli.home / "gate"
+    os.mkfifo(ready)
+    os.mkfifo(gate)
+    work = cli.start("resume", "slow", FAKE_CMD=f"echo > '{ready}'; read line < '{gate}'")
+    ready.read_text()
+    shutil.copytree(cli.repo.path, tmp_path / "copy", symlinks=True)
+    copy = Cli(GitRepo(tmp_path / "copy"), cli.home)
+    for words in (["resume", "x"], ["resume", "--kill", "x"]):
+        done = copy.run(*words)
+        assert (done.status, done.lines[0]) == (
+            128,
+            f"fatal: run {begun.handle} is still running in '{cli.repo.path}', the repository that this is a copy of",
+        )
+    gate.write_text("go on\n")
+    assert work.wait(timeout=60) == 0
+    copy.ok("resume", "in the copy")
+    assert (copy.record().parent_session, cli.record().session) == (begun.session.value, begun.session)
+
+
 def test_a_copy_of_the_repository_is_a_second_writer(cli: Cli, tmp_path: Path) -> None:
     """faults A8: the original is at work when its copy resumes the same run."""
     begun = cli.begin("claude")

@@ -10,6 +10,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
+from git_agent_runner.preflight import refuse_original
 from git_agent_runner.present import say
 from git_agent_runner.sessions import refuse_held
 from git_agent_runner.store import attempts, holding, locks
@@ -41,6 +42,7 @@ def end_live(ctx: Context, record: Record) -> Record:
     if not _running(ctx, record):
         return record
     _refuse_inside(ctx, record, "end itself")
+    refuse_original(ctx, record)
     say(f"ending the attempt of run {record.handle} that is going on")
     _signal_owner(ctx, record, signal.SIGTERM)
     if not _ended_within(ctx, record, _GRACE if locks.is_locked(ctx.layout.run_lock(record.handle)) else 0):

@@ -34,7 +34,7 @@ class Carry(NamedTuple):
         engine, old = self.record.agent_name, self.source.session
         if self.original:
             return (
-                f"session {old} belongs to the repository '{_top(self.original)}', of which this is a copy:"
+                f"session {old} belongs to the repository '{moved.top(self.original)}', of which this is a copy:"
                 f" its copy {self.session} {did} made for this one"
             )
         return f"session {old} {did} put where {engine} looks for it in '{self.record.cwd}'"
@@ -113,10 +113,10 @@ def _following(old: Record, new: Record) -> Record:
 
 def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, original: str) -> Carry:
     session = source.session or ""
-    there = f"cd {command_line((_top(original),))}"
+    there = f"cd {command_line((moved.top(original),))}"
     refused = UserError(
-        f"this repository is a copy of '{_top(original)}', whose conversation session {session} is, and no copy of it"
-        " can be made",
+        f"session {session} belongs to the repository '{moved.top(original)}', of which this is a copy; none can be made"
+        f" of {engine.name}'s session",
         code="repository_copied",
         hints=(f'go on with it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
     )
@@ -159,7 +159,3 @@ def _bound(engine: Engine, record: Record, session: str, home: str) -> UserError
 
 def _fresh(record: Record) -> str:
     return f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"'
-
-
-def _top(common_dir: str) -> str:
-    return os.path.dirname(common_dir) if os.path.basename(common_dir) == ".git" else common_dir
