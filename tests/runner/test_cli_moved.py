@@ -149,6 +149,18 @@ def follow(cli: Cli, done: Done) -> None:
             cli.ok(*words[words.index("agent") + 1 :], cwd=cwd)
 
 
+def test_a_second_copy_goes_on_with_a_session_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    """The first one is removed, so that its inode may be given out again."""
+    cli.begin()
+    first = copy(cli, tmp_path / "copy")
+    first.ok("resume", "in the first copy")
+    session = first.record().session
+    shutil.rmtree(first.repo.path)
+    second = copy(cli, tmp_path / "copy")
+    second.ok("resume", "in the second copy")
+    assert second.record().session not in (session, cli.record().session)
+
+
 def test_of_two_that_were_both_moved_one_is_the_copy(cli: Cli, tmp_path: Path) -> None:
     """faults B12: the copy lies at the old name, and goes on first."""
     begun = cli.begin()

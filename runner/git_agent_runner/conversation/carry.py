@@ -113,22 +113,28 @@ def _following(old: Record, new: Record) -> Record:
 
 def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, original: str) -> Carry:
     session = source.session or ""
-    there = f"cd {command_line((moved.top(original),))}"
+    top = moved.top(original)
+    there = f"cd {command_line((top,))}"
     refused = UserError(
-        f"session {session} belongs to the repository '{moved.top(original)}', of which this is a copy; none can be made"
-        f" of {engine.name}'s session",
+        f"session {session} belongs to the repository '{top}', of which this is a copy, and cannot itself be copied",
         code="repository_copied",
         hints=(f'go on with it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
     )
     try:
-        new = place.another(session, directory_id(ctx.layout.common_dir))
-    except ValueError:
+        new = place.another(session, _salt(ctx, record))
+    except (OSError, ValueError):
         raise refused from None
     own = moved.at_home(record, ctx.layout.common_dir)
     carry = Carry(own._replace(session=Session(engine.field, new), parent_session=session), source, new, original)
     if place.can(engine) and _bundle(ctx, engine, carry):
         return carry
     raise refused
+
+
+def _salt(ctx: Context, record: Record) -> str:
+    """The same until the record is written anew: what a dry run says comes true, and the next copy is another one."""
+    changed = os.stat(ctx.layout.index_file(record.handle)).st_ctime_ns
+    return f"{directory_id(ctx.layout.common_dir)} {changed}"
 
 
 def _bundle(ctx: Context, engine: Engine, carry: Carry) -> Bundle | None:
