@@ -66,6 +66,19 @@ def test_a_moved_repository_goes_on_with_its_session(cli: Cli, tmp_path: Path, e
     assert place(now) == (str(there.repo.path), str(there.repo.path), f"{there.repo.path}/.git")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_in_a_container_path_and_home_are_others(cli: Cli, tmp_path: Path, engine: str) -> None:
+    """faults B12: the store there is empty, and the run's own copy is put into it for the new path."""
+    begun = cli.begin(engine)
+    there = move(cli, tmp_path / "workspace")
+    home = tmp_path / "root"
+    home.mkdir()
+    for words in ("two", "three"):
+        there.ok("resume", words, HOME=str(home), XDG_DATA_HOME=f"{home}/.local/share")
+    assert (cwds(there)[1:], asked(there, begun.session)) == ([str(there.repo.path)] * 2, True)
+    assert there.record().session == begun.session
+
+
 @pytest.mark.parametrize("engine", BOUND)
 def test_a_link_at_the_old_name_leads_to_the_same_place(cli: Cli, tmp_path: Path, engine: str) -> None:
     """faults B12"""

@@ -55,7 +55,7 @@ def needed(
         if copied:
             return _fork(ctx, engine, record, source, copied)
     same = known.worktree == record.worktree and os.path.isdir(known.cwd)
-    if engine.elsewhere(version, same) or not known.cwd:
+    if not known.cwd or (engine.elsewhere(version, same) and not _lost(engine, source, record)):
         return None
     located = engine.locate(source)
     named = located.cwd if engine.import_ else None  # in a store that all share, it decides; elsewhere, the place does
@@ -146,6 +146,11 @@ def _bundle(ctx: Context, engine: Engine, carry: Carry) -> Bundle | None:
         return place.stored(engine, source) or place.copied(ctx, run_id, source.session or "")
     except (OSError, ValueError):
         return None
+
+
+def _lost(engine: Engine, source: StoreQuery, record: Record) -> bool:
+    """Has this store nothing of the session either, for a run that goes on in another directory: a home that is new?"""
+    return source.cwd != record.cwd and engine.locate(source._replace(cwd=record.cwd)).state == "absent"
 
 
 def _is_strange(home: str, known: Record, record: Record) -> bool:
