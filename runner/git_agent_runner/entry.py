@@ -1,11 +1,10 @@
 """The program's first and last moments: nothing is to be cleaned up then, so Ctrl-C must end it without a word.
 
-Only `signal` is imported before that, or Python would print a traceback of our imports.
+Only a module that is within Python is imported before that, or Python would print a traceback of our imports: `signal`
+is a file, and takes as long as all the rest. While Python itself starts, a traceback is Python's.
 """
 
-from __future__ import annotations
-
-import signal
+import _signal as signal  # type: ignore[import-not-found]  # typeshed knows only the file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ def main() -> int:
     return quietly(_program)
 
 
-def quietly(program: Callable[[], int]) -> int:
+def quietly(program: "Callable[[], int]") -> int:
     """The exit status of `program`, which imports what it needs.
 
     Where SIGINT is ignored, as in a shell's background, it stays so.
@@ -47,7 +46,7 @@ def in_utf8() -> None:
 
 def hear() -> None:
     """Once all is imported: from here on Ctrl-C is an exception, and what is begun can be ended in order."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

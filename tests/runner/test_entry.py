@@ -39,3 +39,20 @@ def test_ctrl_c_is_silent(cli: Cli, harm: str, status: int, asked: tuple[str, st
     where = cli.repo.path
     done = subprocess.run(words, env=cli.environ(), cwd=where, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_ctrl_c_is_silent_before_anything_is_read_from_the_disk(cli: Cli) -> None:
+    """Faults C13: `signal` is a file, too; once the program's first module is there, Ctrl-C is Python's no more."""
+    hit = """
+class Hit:
+    def find_spec(self, name, path=None, target=None):
+        if not name.startswith("git_agent_runner"):
+            os.kill(os.getpid(), 2)
+sys.meta_path.insert(0, Hit())
+"""
+    script = (
+        f"import os, sys\n{hit}\nfrom git_agent_runner.entry import main; sys.argv[1:] = ['list']; sys.exit(main())"
+    )
+    words = (sys.executable, "-S", "-P", "-c", script)
+    done = subprocess.run(words, env=cli.environ(), cwd=cli.repo.path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
