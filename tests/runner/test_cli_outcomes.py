@@ -9,6 +9,7 @@ import pytest
 from git_agent_runner.engines import MODULES
 from support.cli import Cli
 from support.terminal import Person
+from support.waiting import until
 
 SHIM = "no version is set for this program; run: asdf install"
 
@@ -84,3 +85,15 @@ def test_a_session_that_its_engine_deletes_on_leaving_was_copied_while_it_lived(
     done = cli.ok("resume", "go on")
     assert "put back" in done.err
     assert cli.attempt(2).resumed == "yes"
+
+
+def test_a_terminal_that_was_left_raw_is_named(person: Person) -> None:
+    """Faults G9: git-agent was killed with SIGKILL, and the shell shows nothing of what is typed."""
+    cli = person.cli
+    cli.begin("codex")
+    process = person.start("resume", "-i")
+    person.look("ready")
+    process.kill()
+    process.wait()
+    until(lambda: cli.ok("status", "--json").json["state"] == "dead", "its engine ends, whose terminal is gone")
+    assert "hint: if the terminal that it was in shows nothing of what you type: reset" in cli.ok("resume", "x").lines

@@ -19,6 +19,7 @@ from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.settle import Settled
+from git_agent_runner.store import attempts
 from git_agent_runner.supervise.capture import Outlet
 from git_agent_runner.supervise.watch import Outcome
 from git_agent_runner.verdict import Ended, Exit, exit_status
@@ -85,7 +86,7 @@ def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: 
     outcome = done.outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     ours = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
-    _warn(done)
+    _warn(ctx, done)
     if as_json:
         print_json(_json(plan, done, ours))
     else:
@@ -93,7 +94,7 @@ def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: 
     return ours.status
 
 
-def _warn(done: Finished) -> None:
+def _warn(ctx: Context, done: Finished) -> None:
     settled = done.settled
     record, verdict = settled.record, settled.verdict
     for text in settled.warnings:
@@ -113,7 +114,8 @@ def _warn(done: Finished) -> None:
     if settled.attempt.candidates:
         hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
     if verdict.status != "completed":
-        reason = settled.transcript.error
+        ender = attempts.ender(ctx.layout, settled.attempt) if done.outcome.received else None
+        reason = f"ended by {ender}" if ender else settled.transcript.error
         warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}", _remedy(done))
 
 

@@ -10,7 +10,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
-from git_agent_runner.present import fatal, say, warn
+from git_agent_runner.present import fatal, hint, say, warn
 
 if TYPE_CHECKING:
     from git_agent_runner.drive import Finished
@@ -208,4 +208,7 @@ def closed(ctx: Context, record: Record) -> Record:
 
     closed = close_dead(ctx, record)
     say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
+    last = attempts.latest(ctx.layout, record.run_id)
+    if last and last.interactive:
+        hint("if the terminal that it was in shows nothing of what you type: reset")
     return closed._replace(branch=record.branch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -32,6 +33,7 @@ from git_agent_runner.store.liveness import at_work
 from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
 
 FILE = "attempt.yaml"
+ENDER = "ended-by"
 
 # `endedAt` is required and the last: see records.SHAPE.
 SHAPE = Shape(
@@ -104,6 +106,21 @@ def save(layout: Layout, attempt: Attempt) -> None:
     path = layout.attempt(attempt.run_id, attempt.number)
     refuse_links(layout, path)
     atomic.write(f"{path}/{FILE}", document.render(SHAPE, attempt).encode())
+
+
+def name_ender(layout: Layout, record: Record, who: str) -> None:
+    """Who is about to end the run's attempt, for the terminal that it is in. Not worth failing for."""
+    with suppress(UserError, OSError):
+        path = layout.attempt(record.run_id, record.attempts)
+        refuse_links(layout, path)
+        atomic.write(f"{path}/{ENDER}", who.encode())
+
+
+def ender(layout: Layout, attempt: Attempt) -> str | None:
+    try:
+        return read_text(f"{layout.attempt(attempt.run_id, attempt.number)}/{ENDER}")
+    except (CorruptRecord, OSError):
+        return None
 
 
 def refuse_links(layout: Layout, path: str) -> None:
