@@ -12,7 +12,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Claim, Identities
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.search import Search
-from git_agent_runner.store import attempts, pointer
+from git_agent_runner.store import attempts, cache, pointer
 
 
 def point(ctx: Context, record: Record) -> None:
@@ -20,7 +20,21 @@ def point(ctx: Context, record: Record) -> None:
     if record.branch is None:
         trees.mark(ctx.repo)
     if branch := _owner(ctx, record, Claim.NAMESAKE):
+        _take_along(ctx, branch)
         pointer.write(ctx.repo, branch, record.handle)
+
+
+def _take_along(ctx: Context, branch: str) -> None:
+    """Where git keeps no reflog, only the pointer to a run of the old name tells of a rename, and it is about to name
+    another run: from now on all records of the branch have its name.
+    """
+    identities = _identities(ctx)
+    life = identities.life(branch)
+    if life is None or len(life.spans) > 1 or life.unsure <= {branch}:
+        return
+    for row in cache.listing(ctx.layout, time.time()).rows:
+        if row.branch != branch and row.branch in life.unsure and identities.owner(row) == branch:
+            ctx.runs.update(row.handle, lambda old: old._replace(branch=branch))
 
 
 def owner(ctx: Context, record: Record) -> str | None:
