@@ -73,7 +73,7 @@ def _since(ctx: Context, engine: Engine, attempt: Attempt, since: float) -> tupl
 
 
 def _lost(ctx: Context, engine: Engine, attempt: Attempt, session: str) -> bool:
-    located = asking.locate(engine, _query(ctx, engine, attempt, session), attempt.launch_args)
+    located = asking.locate(engine, _query(ctx, engine, attempt, session), attempt.launch_args, attempt.store)
     return located.state == "absent" and copies.read(ctx.layout, attempt.run_id, session) is None
 
 
@@ -81,7 +81,7 @@ def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -
     """Has the session that was to be opened been written to? Where that cannot be known it counts as opened."""
     session = attempt.requested_session
     query = _query(ctx, engine, attempt, session)
-    located = asking.locate(engine, query, attempt.launch_args) if session else None
+    located = asking.locate(engine, query, attempt.launch_args, attempt.store) if session else None
     if located is None or located.state != "present" or located.path is None:
         return located is None or located.state != "absent"
     return os.path.getmtime(located.path) >= outcome.started - 1 if os.path.exists(located.path) else False

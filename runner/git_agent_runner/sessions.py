@@ -103,7 +103,7 @@ def still_there(ctx: Context, engine: Engine, attempt: Attempt) -> bool:
     """Does the store have the session that this attempt's engine has just said to be gone?"""
     version = engine.parse_version(attempt.engine_version) or ()
     query = StoreQuery(ctx.environ, attempt.cwd, version, attempt.requested_session)
-    return asking.locate(engine, query, attempt.launch_args).state == "present"
+    return asking.locate(engine, query, attempt.launch_args, attempt.store).state == "present"
 
 
 def _compared(ctx: Context, engine: Engine, sought: Sought, located: Located) -> Found:

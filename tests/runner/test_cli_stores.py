@@ -140,6 +140,21 @@ def test_another_account_s_store_is_not_entered(
     assert here.attempt(2).resumed == "yes"
 
 
+def test_another_store_does_not_tell_what_came_of_an_attempt(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """git-agent was killed; where the next one looks, nobody knows the session that the engine did begin. faults A9"""
+    from git_agent_runner.store import attempts
+
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(here.home / "work"))
+    ask("start", "-e", "claude", "the plan")
+    begun = here.record()
+    here.forget_copies()
+    Path(here.layout.attempt(begun.run_id, 1), "stdout").write_text("")
+    attempts.save(here.layout, here.attempt()._replace(ended_at=None, status=None, session_from=None))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(here.home / "personal"))
+    assert ask("start", "--resume", "x") == 128
+    assert (here.record().session, here.record().store, len(here.calls())) == (begun.session, begun.store, 1)
+
+
 def test_an_attached_session_is_the_server_s(here: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """This machine's store says nothing of it, and no other session takes its place. faults A11"""
     ask("start", "-e", "opencode", "one", "--", "--attach", "http://127.0.0.1:4096")

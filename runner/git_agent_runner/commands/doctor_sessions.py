@@ -31,9 +31,7 @@ def sessions(known: Known) -> Iterator[Finding]:
             continue
         query = _query(ctx, record, found)
         engine = found[0]
-        if record.store and record.store != engine.store(query):
-            continue  # it is in a store that this environment does not name
-        if asking.locate(engine, query, record.launch_args).state == "absent":
+        if asking.locate(engine, query, record.launch_args, record.store).state == "absent":
             if record.handle in known.runs and _completed(ctx, record):
                 yield _lost(record)
         elif (left := _left(engine, query, known.now)) is not None:

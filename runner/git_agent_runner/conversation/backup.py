@@ -29,7 +29,7 @@ def keep(ctx: Context, attempt: Attempt) -> None:
         return
     engine = load(attempt.agent_name, ctx.environ)
     query = StoreQuery(ctx.environ, attempt.cwd, engine.parse_version(attempt.engine_version) or (), session)
-    located = asking.locate(engine, query, attempt.launch_args)
+    located = asking.locate(engine, query, attempt.launch_args, attempt.store)
     if located.state != "present":
         return
     try:

@@ -1,14 +1,19 @@
-"""Ask an engine's store of a session, where the launch args do not name another one, which nobody here can ask."""
+"""Ask an engine's store of a session, unless that is in another one: by the launch args, or by what was recorded."""
 
 from __future__ import annotations
+
+import os
 
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
 from git_agent_runner.model import Store
 
 
-def locate(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Located:
-    """Reads the engine's files; never starts it."""
+def locate(engine: Engine, query: StoreQuery, args: tuple[str, ...], recorded: Store | None = None) -> Located:
+    """Reads the engine's files; never starts it. `recorded` is the store that the session was in."""
+    here = engine.store(query) if recorded else None
+    if recorded and here and here.root != os.path.realpath(recorded.root):
+        return Located("unknown", detail=f"it is in '{recorded.root}', and {engine.name} now looks in '{here.root}'")
     for word in arguments.find(engine.options, args, "store"):
         return Located("unknown", detail=f"with {word.name} it is in a store that is not this one")
     return engine.locate(query)
