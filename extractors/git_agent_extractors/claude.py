@@ -24,6 +24,7 @@ from git_agent_extractors.profile import (
     Object,
     Profile,
     Quick,
+    answer,
     by_code,
     classify,
     end,
@@ -31,6 +32,7 @@ from git_agent_extractors.profile import (
     gist,
     made,
     numbers,
+    refused,
     spoken,
     table,
     text,
@@ -78,13 +80,33 @@ def _assistant(obj: Object) -> Events:
     return [event for block in blocks(message) if (event := of_block(block))]
 
 
-def _user(obj: Object) -> Events:
-    if obj.get("parent_tool_use_id") is not None:
-        return NOTHING
+# 1.0.24 says it here alone, later ones in `permission_denials`, too (claude/1.0.24/x01-mutate-default-perm).
+ASKED = "Claude requested permissions to "
+
+
+def results(obj: Object) -> list[Event]:
+    """The results of tools in an event of the user's, which are sent in the person's name."""
     return [
         tool_result(spoken(block.get("content")), block.get("is_error"))
         for block in blocks(table(obj, "message"))
         if block.get("type") == "tool_result"
+    ]
+
+
+def _user(obj: Object) -> Events:
+    if obj.get("parent_tool_use_id") is not None:
+        return NOTHING
+    found = results(obj)
+    return [*found, *(refused() for event in found if event.data and event.text.startswith(ASKED))]
+
+
+def denials(obj: Object) -> list[Event]:
+    """The tools that were asked for and not allowed, in the list at the end (from 1.0.128 on)."""
+    listed = obj.get("permission_denials")
+    return [
+        refused(text(denial, "tool_name"), gist(denial.get("tool_input")))
+        for denial in (listed if isinstance(listed, list) else ())
+        if isinstance(denial, dict)
     ]
 
 
@@ -111,6 +133,7 @@ def _result_status(obj: Object, words: str) -> Status:
 
 def _result(obj: Object) -> Events:
     words = text(obj, "result") or _errors(obj)
+    told = [*denials(obj), *(answer(found) if (found := obj.get("structured_output")) is not None else ())]
     usage = numbers(table(obj, "usage"), _USAGE) | numbers(obj, {"cost_usd": "total_cost_usd"})
     status = _result_status(obj, words)
     models = table(obj, "modelUsage")
@@ -122,7 +145,7 @@ def _result(obj: Object) -> Events:
         words = ""  # only a diagnostic
     elif status != "completed" and not words:
         words = text(obj, "subtype")
-    return (Event("usage", data=usage), end(status, words))
+    return (*told, Event("usage", data=usage), end(status, words))
 
 
 def _retry(obj: Object) -> Events:
@@ -136,7 +159,6 @@ IGNORED = {
     "compact_boundary": "the conversation was shortened: nothing is said by it",
     "hook_response": "of the person's own hooks, whose output may hold anything",
     "hook_started": "of the person's own hooks",
-    "permission_denied": "the tool's result says it again",
     "session_title_changed": "for the list of sessions",
     "status": "what the terminal form shows while it waits",
     "task_started": "a sub-agent's doing: the tool call that starts it is told",
@@ -157,6 +179,8 @@ def _system(obj: Object) -> Events:
         return (Event("usage", data={"model": text(obj, "model")}),)
     if subtype == "api_retry":
         return _retry(obj)
+    if subtype == "permission_denied":
+        return (refused(text(obj, "tool_name")),)
     if subtype == "task_notification":
         return _task(obj)
     return NOTHING if subtype in IGNORED else (Event("unknown", name=f"system/{subtype}", data=obj),)

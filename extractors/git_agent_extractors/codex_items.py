@@ -15,6 +15,7 @@ from git_agent_extractors.profile import (
     failure,
     gist,
     made,
+    refused,
     spoken,
     table,
     text,
@@ -51,13 +52,23 @@ def _unquoted(part: re.Match[str]) -> str:
     return re.sub(r'\\([\\"$`])', r"\1", double) if double is not None else single if single is not None else escaped
 
 
-def command_done(output: str, exit_code: object) -> Events:
-    return (made(("tool_result", output, "shell", FAILED if exit_code else NO_DATA)),)
+# The sandbox's word for it, in a command's output: to 0.98 as the system says it of any file that is not to be written,
+# in 0.171 as of a file system (codex/*/13c-resume-noflags-tool).
+_DENIED = re.compile(r"(?m): (?:Read-only file system|Permission denied|Operation not permitted)$")
+
+
+def command_done(output: str, exit_code: object, status: object = None) -> Events:
+    result = made(("tool_result", output, "shell", FAILED if exit_code else NO_DATA))
+    denied = status == "declined" or (exit_code and _DENIED.search(output[-65536:]))
+    return (result, refused("shell")) if denied else (result,)
 
 
 def changed(paths: list[str], status: object) -> Events:
     call = Event("tool_call", "\n".join(paths), "edit")
-    return (call, Event("tool_result", "", "edit", FAILED)) if status == "failed" else (call,)
+    if status not in {"failed", "declined"}:
+        return (call,)
+    failed = Event("tool_result", "", "edit", FAILED)
+    return (call, failed, refused("edit")) if status == "declined" else (call, failed)
 
 
 def mcp(server: str, tool: str, arguments: object) -> Events:
@@ -74,7 +85,7 @@ def _command(item: Object) -> Events:
 
 
 def _command_done(item: Object) -> Events:
-    return command_done(text(item, "aggregated_output"), item.get("exit_code"))
+    return command_done(text(item, "aggregated_output"), item.get("exit_code"), item.get("status"))
 
 
 def _changes(item: Object) -> Events:

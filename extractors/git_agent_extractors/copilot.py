@@ -25,6 +25,7 @@ from git_agent_extractors.profile import (
     failure,
     gist,
     numbers,
+    refused,
     table,
     text,
 )
@@ -57,7 +58,9 @@ def _tool_result(obj: Object) -> Events:
     words = text(table(data, "result"), "content") or text(table(data, "error"), "message")
     # A command that ran is a success to copilot, whatever it exited with (copilot/1.0.102/tools).
     failed = data.get("success") is False or table(data, "shellExecution").get("exitCode") not in (None, 0)
-    return (Event("tool_result", words, data=FAILED if failed else NO_DATA),)
+    result = Event("tool_result", words, data=FAILED if failed else NO_DATA)
+    # copilot/1.0.102/start-json-tool-noallow
+    return (result, refused()) if text(table(data, "error"), "code") == "denied" else (result,)
 
 
 def _call(obj: Object) -> Events:

@@ -30,6 +30,7 @@ from git_agent_extractors.profile import (
     gist,
     made,
     numbers,
+    refused,
     table,
     text,
 )
@@ -43,8 +44,9 @@ def tool_use(name: str, parameters: Object) -> Events:
     return (made(("tool_call", gist(parameters), name, NO_DATA)),)
 
 
-def tool_result(status: object, output: str) -> Events:
-    return (made(("tool_result", output, "", FAILED if status == "error" else NO_DATA)),)
+def tool_result(status: object, output: str, error: object) -> Events:
+    result = made(("tool_result", output, "", FAILED if status == "error" else NO_DATA))
+    return (result, refused()) if isinstance(error, dict) and error.get("type") == "policy_violation" else (result,)
 
 
 # gemini/0.20.2/start-stream-json prints it as if the model had said it.
@@ -68,7 +70,7 @@ def _tool_use(obj: Object) -> Events:
 
 
 def _tool_result(obj: Object) -> Events:
-    return tool_result(obj.get("status"), text(obj, "output"))
+    return tool_result(obj.get("status"), text(obj, "output"), obj.get("error"))
 
 
 def _error(obj: Object) -> Events:

@@ -7,7 +7,9 @@ from typing import Any, Literal, NamedTuple
 Source = Literal["pty-output", "stdout", "stderr"]
 SOURCES: tuple[Source, ...] = ("pty-output", "stdout", "stderr")
 
-EventKind = Literal["session", "message", "reasoning", "tool_call", "tool_result", "error", "usage", "end", "unknown"]
+EventKind = Literal[
+    "session", "message", "reasoning", "tool_call", "tool_result", "refused", "error", "usage", "end", "unknown"
+]
 
 Status = Literal[
     "completed",
@@ -35,15 +37,27 @@ class Session(NamedTuple):
 NO_SESSION = Session(None, None)
 
 
+class Refusal(NamedTuple):
+    """What the agent was not allowed to do: the tool's name, and what it was to do; either may be empty."""
+
+    tool: str
+    text: str
+
+
+NOT_OFFERED = "not offered to the model"
+
+
 class Event(NamedTuple):
     """One normalised event of a run.
 
     `text` is what a person reads (the message, the command of a tool call, the output of a tool result, the
     error). `name` is the tool's name, or the engine's own type for an unknown event. `data` holds numbers for
     `usage` (`input_tokens`, `output_tokens`, `cost_usd`, …; `model` may stand there too), `{"status": Status}` for
-    `end` and `error` (with `"fatal": False` the engine goes on; `"retry_after"` is how many seconds it asks to wait),
+    `end` and `error` (with `"fatal": False` the engine goes on, with `"retry": True` it tries again without saying why;
+    `"retry_after"` is how many seconds it asks to wait),
     `{"value": str}` for `session`, `{"delta": True}` for a piece of a message, `{"failed": True}` for a tool's failure,
-    and the raw object for `unknown`.
+    and the raw object for `unknown`. `refused` is a tool that the engine did not let the agent use: `name` and `text`
+    are those of its call, or empty where the call before it tells them.
     """
 
     kind: EventKind
@@ -66,3 +80,4 @@ class Transcript(NamedTuple):
     unknown_events: dict[str, int]
     warnings: tuple[str, ...]
     error: str | None
+    refused: tuple[Refusal, ...] = ()

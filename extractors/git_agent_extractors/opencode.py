@@ -28,6 +28,7 @@ from git_agent_extractors.profile import (
     gist,
     made,
     numbers,
+    refused,
     table,
     text,
 )
@@ -43,11 +44,20 @@ def _reasoning(obj: Object) -> Events:
     return (Event("reasoning", text(table(obj, "part"), "text")),)
 
 
+# Nobody is there to be asked (1.18.33; 1.2.27), or a rule of the person's own forbids it.
+_REJECTED = (
+    "The user rejected permission to use this specific tool call",
+    "PermissionRejectedError(",
+    "The user has specified a rule which prevents you from using this specific tool call",
+)
+
+
 def tool_use(name: str, words: str, output: str, failed: bool) -> Events:
-    return (
+    told = (
         made(("tool_call", words, name, NO_DATA)),
         made(("tool_result", output, name, FAILED if failed else NO_DATA)),
     )
+    return (*told, refused(name, words)) if failed and output.startswith(_REJECTED) else told
 
 
 def command_failed(exit_status: object) -> bool:

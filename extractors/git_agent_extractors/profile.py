@@ -202,6 +202,16 @@ def printed_error(rules: Sequence[ErrorRule], line: str, *, believed: bool) -> E
     return event
 
 
+def refused(tool: str = "", words: str = "") -> Event:
+    """A tool that the agent was not allowed to use; what is left empty is told by its call."""
+    return Event("refused", words, tool)
+
+
+def answer(value: object) -> Events:
+    """The answer of a run that was asked for JSON (`--json-schema`): the value as JSON text."""
+    return (Event("message", _json(value)),)
+
+
 def end(status: Status, message: str = "", name: str = "") -> Event:
     return Event("end", message, name, {"status": status})
 

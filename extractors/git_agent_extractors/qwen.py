@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from git_agent_extractors.claude import blocks, of_block, tool_result
-from git_agent_extractors.model import Event, Status
+from git_agent_extractors.claude import blocks, denials, of_block, results, tool_result
+from git_agent_extractors.model import NOT_OFFERED, Event, Status
 from git_agent_extractors.profile import (
     NOTHING,
     UUID,
@@ -21,11 +21,12 @@ from git_agent_extractors.profile import (
     NoText,
     Object,
     Profile,
+    answer,
     classify,
     end,
     failure,
     numbers,
-    spoken,
+    refused,
     table,
     text,
 )
@@ -64,33 +65,42 @@ def _assistant(obj: Object) -> Events:
 def _user(obj: Object) -> Events:
     if obj.get("parent_tool_use_id") is not None:
         return NOTHING
-    return [
-        tool_result(spoken(block.get("content")), block.get("is_error"))
-        for block in blocks(table(obj, "message"))
-        if block.get("type") == "tool_result"
-    ]
+    return results(obj)
 
 
 def _result(obj: Object) -> Events:
+    told = [*denials(obj), *(answer(obj["structured_result"]) if "structured_result" in obj else ())]
     usage = Event("usage", data=numbers(table(obj, "usage"), _USAGE))
     words = text(obj, "result") or text(table(obj, "error"), "message")
     if obj.get("is_error") is True or text(obj, "subtype") != "success":
-        return (usage, end(_status(words), words or text(obj, "subtype")))
+        return (*told, usage, end(_status(words), words or text(obj, "subtype")))
     # The usage is the whole conversation's: that no token was spent is told by the message before.
-    return (usage,) if _api_error(words) else (usage, end("completed"))
+    return (*told, usage) if _api_error(words) else (*told, usage, end("completed"))
+
+
+# What the model is not offered where nobody is there to allow it (qwen/*/resume-tool-without-yolo).
+_ASKED_FOR = ("run_shell_command", "edit", "write_file")
+
+
+def _init(obj: Object) -> Events:
+    tools = obj.get("tools")
+    lacking = [name for name in _ASKED_FOR if name not in tools] if isinstance(tools, list) else []
+    return (Event("usage", data={"model": text(obj, "model")}), *(refused(name, NOT_OFFERED) for name in lacking))
 
 
 def _retry(data: Object) -> Events:
-    """It says how often, and not why (qwen/0.24.4/rate-limit)."""
+    """It says how often here, and why on stderr (qwen/0.24.4/rate-limit)."""
     attempt = data.get("attempt")
     words = f"retrying, {attempt} of {data.get('maxRetries')}" if attempt else "retrying"
-    return (failure(words, fatal=False),)
+    told = failure(words, "failed", fatal=False)
+    told.data["retry"] = True
+    return (told,)
 
 
 def _system(obj: Object) -> Events:
     subtype, data = text(obj, "subtype"), table(obj, "data")
     if subtype == "init":
-        return (Event("usage", data={"model": text(obj, "model")}),)
+        return _init(obj)
     if subtype == "retry":
         return _retry(data)
     if subtype == "task_started":
@@ -149,6 +159,7 @@ PROFILE = Profile(
         ErrorRule(re.compile(r"\s*ERROR +Raw mode is not supported"), "session_missing", sure=True),
         # 0.5.2 and 0.10.1 draw the list there and exit 0.
         ErrorRule(re.compile(r"│ Resume Session {30,}│\Z"), "session_missing", sure=True),
+        ErrorRule(re.compile(r"Retrying in \d+m?s \(attempt \d+/\d+\): (\[API Error: .*)"), None, fatal=False),
         ErrorRule(re.compile(r"\[API Error: "), None),
         ErrorRule(
             re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from git_agent_extractors.model import NO_SESSION, SOURCES, Event, Source, Status, Transcript
+from git_agent_extractors.model import NO_SESSION, SOURCES, Event, Refusal, Source, Status, Transcript
 from git_agent_extractors.profile import Profile
 from git_agent_extractors.prose import Prose
 from git_agent_extractors.scan import Scan
@@ -31,6 +31,10 @@ class Summary:
         self._deltas: Prose | None = None
         self._end: Event | None = None
         self._failure: Event | None = None
+        self._call = Refusal("", "")
+        self._refused: dict[Refusal, None] = {}
+        self._trouble: Event | None = None
+        self._retrying = False
 
     def add(self, events: Sequence[Event]) -> None:
         kinds = [event[0] for event in events]
@@ -52,16 +56,18 @@ class Summary:
         """
         pieces: list[str] = []
         called = False
-        for kind, text, _, data in reversed(events):
+        for kind, text, name, data in reversed(events):
             if kind == "message":
                 if not data.get("delta"):
                     self._message, called = None if pieces else text, True
                     break
                 pieces.append("" if called else text)
             elif kind == "tool_call":
+                self._call = self._call if called else Refusal(name, text)
                 called = True
         else:
             self._message = None if pieces else self._message
+        self._retrying = self._retrying and not events
         if called or pieces:
             self._end = None
         if called:
@@ -81,10 +87,28 @@ class Summary:
         elif kind == "unknown":
             name = event.name if len(self._unknown) < _NAMES or event.name in self._unknown else "others"
             self._unknown[name] = self._unknown.get(name, 0) + 1
-        elif kind == "error" and data.get("fatal", True):
+        elif kind == "refused":
+            self._refuse(event)
+        elif kind == "error":
+            self._err(event)
+
+    def _refuse(self, event: Event) -> None:
+        """What the event leaves open is told by the call before it."""
+        tool, words = event.name or self._call.tool, event.text
+        if not words and tool == self._call.tool:
+            words = self._call.text
+        if len(self._refused) < _NAMES:
+            self._refused[Refusal(tool, words)] = None
+
+    def _err(self, event: Event) -> None:
+        if event.data.get("fatal", True):
             self._failure = event
-            if not data.get("unsure"):
+            if not event.data.get("unsure"):
                 self._end = None
+        elif event.data["status"] != "failed":
+            self._trouble, self._retrying = event, True
+        else:
+            self._retrying = self._retrying or bool(event.data.get("retry"))
 
     def _ended(self, event: Event) -> Event:
         """copilot says that all went well after it was interrupted, too."""
@@ -101,7 +125,7 @@ class Summary:
                 self._usage[name] = base + value
 
     def transcript(self, scans: Mapping[Source, Scan], exit_status: int | None) -> Transcript:
-        status, error = self._verdict(scans, exit_status)
+        status, error = self._stopped(*self._verdict(scans, exit_status), exit_status)
         holder = next((source for source in SOURCES if source in scans and scans[source].session.value), None)
         answer = self._message or ("".join(self._deltas.lines()) if self._deltas else None) or None
         if self._end is not None and status == "completed":
@@ -120,7 +144,19 @@ class Summary:
             unknown_events=self._unknown,
             warnings=tuple(warning for source in SOURCES if source in scans for warning in scans[source].warnings),
             error=error,
+            refused=tuple(self._refused),
         )
+
+    def _stopped(self, status: Status, error: str | None, exit_status: int | None) -> tuple[Status, str | None]:
+        """Of a run without an end: what it was trying again for, or what it was refused (opencode/1.18.33, exit 0)."""
+        if status != "interrupted" or self._end is not None or exit_status is None:
+            return status, error
+        if self._retrying and self._trouble:
+            return self._trouble.data["status"], self._trouble.text or None
+        if self._refused and exit_status == 0:
+            last = list(self._refused)[-1]
+            return "failed", f"it stopped when it was refused {last.tool}: {last.text}"
+        return status, error
 
     def _verdict(self, scans: Mapping[Source, Scan], exit_status: int | None) -> tuple[Status, str | None]:
         """The engine's own end first, then the errors it printed, then its exit status."""

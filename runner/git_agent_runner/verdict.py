@@ -103,6 +103,7 @@ def _status(asked: Asked, transcript: Transcript, ended: Ended) -> Status:
     """An engine that finished its turn has finished it, whatever signal came after; of an interface nobody knows.
 
     One that we had to end in the middle of its silence was stalled: opencode and gemini retry a 429 without a word.
+    Where an engine says that it waits for its model's server, that is what went wrong, whoever lost patience.
     """
     printed = transcript.status
     if printed == "completed" and not (asked.opened if asked.interactive else _speaks(transcript)):
@@ -111,6 +112,8 @@ def _status(asked: Asked, transcript: Transcript, ended: Ended) -> Status:
         return printed
     if ended.by_us and ended.stalled:
         return "stalled"
+    if printed in ("rate_limited", "overloaded"):
+        return printed
     if ended.timed_out:
         return "timed_out"
     return "interrupted" if ended.interrupted else printed

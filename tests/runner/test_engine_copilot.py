@@ -203,3 +203,21 @@ def test_sessions_that_copilot_made_here(tmp_path: Path) -> None:
     begun = 1795850014.4471  # 2026-11-28T07:13:34.447Z, and a little
     assert ENGINE.created_since(query(tmp_path, tmp_path)._replace(since=begun)) == (OTHER, UUID)
     assert ENGINE.created_since(query(tmp_path, tmp_path)._replace(since=begun + 0.4)) == (UUID,)
+
+
+@pytest.mark.parametrize(
+    "message", ["/compact", "/compact now", " /compact", "\n/compact x", "/compact\nx", "/goal", "/autopilot go"]
+)
+def test_a_command_that_copilot_carries_out_is_refused(message: str) -> None:
+    """Each was sent to 1.0.102: `/compact` replaces the conversation by a summary and exits 0. Faults G5."""
+    with pytest.raises(UserError) as error:
+        ENGINE.check_message((1, 0, 102), message)
+    assert error.value.code == "message_refused"
+    assert f"'/{message.split(maxsplit=1)[0][1:]}'" in error.value.message
+
+
+@pytest.mark.parametrize(
+    "message", ["/compacted", "//compact", "/ compact", "say /compact", "/Compact", "/help", "/clear", "/usr/bin"]
+)
+def test_any_other_slash_text_is_sent(message: str) -> None:
+    ENGINE.check_message((1, 0, 102), message)

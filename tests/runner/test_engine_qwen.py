@@ -244,3 +244,25 @@ def test_sessions_that_qwen_made_here(tmp_path: Path) -> None:
     assert ENGINE.created_since(query(tmp_path, place)._replace(since=begun)) == (OTHER, UUID)
     assert ENGINE.created_since(query(tmp_path, place)._replace(since=begun + 0.4)) == (UUID,)
     assert ENGINE.created_since(query(tmp_path, tmp_path / "none")) == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "word"),
+    [
+        ("mail a@b.c", "a@b.c"),
+        ("clone git@github.com:x/y", "git@github.com:x/y"),
+        ('say "a@b.c"', '"a@b.c"'),
+        ("a@", "a@"),
+        ("hello\n@nosuch there", "@nosuch"),
+        ("hello @readme", None),
+        ("@nosuch", None),
+        ("@@x", None),
+        ("@ x", None),
+        (r"x\@b.c", None),
+        (None, None),
+    ],
+)
+def test_a_message_that_qwen_alters_is_announced(message: str | None, word: str | None) -> None:
+    """Each was sent to 0.5.2 and 0.24.4, and what the model got was compared. Faults G8."""
+    note = ENGINE.message_note(launch(message=message))
+    assert note is None if word is None else f"the @ of '{word}'" in (note or "")

@@ -104,6 +104,11 @@ def test_judge(ask: Asked, status: Status, printed: str | None, want: tuple[obje
         pytest.param("completed", Ended(-2, timed_out=True, stalled=True), "completed", id="silent after the turn"),
         pytest.param("completed", Ended(0, interrupted=True), "completed", id="signal after the end of the turn"),
         pytest.param("rate_limited", Ended(1), "rate_limited", id="the events decide"),
+        pytest.param(
+            "rate_limited", Ended(-2, interrupted=True), "rate_limited", id="Ctrl-C while it waited"
+        ),  # faults G8
+        pytest.param("overloaded", Ended(-2, timed_out=True), "overloaded", id="our time-out while it waited"),
+        pytest.param("network", Ended(0, interrupted=True), "interrupted", id="a reply that Ctrl-C cut off"),
     ],
 )
 def test_status(printed: Status, ended: Ended, want: Status) -> None:

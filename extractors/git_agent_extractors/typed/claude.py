@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from git_agent_extractors.claude import SYNTHETIC, tool_result
+from git_agent_extractors.claude import ASKED, SYNTHETIC, tool_result
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import NO_DATA, NOTHING, Events, gist, made
 from git_agent_extractors.typed import quick
@@ -87,7 +87,10 @@ class _User(_Line, tag="user", kw_only=True):
     def events(self, session: str | None) -> Events | None:
         if self.session_id != session:
             return None
-        return NOTHING if self.parent_tool_use_id is not None else _told(self.message.content)
+        if self.parent_tool_use_id is not None:
+            return NOTHING
+        found = _told(self.message.content)
+        return None if any(event.data and event.text.startswith(ASKED) for event in found) else found
 
 
 class _StreamEvent(_Line, tag="stream_event"):

@@ -37,12 +37,13 @@ class _Command(_Item, tag="command_execution"):
     command: str = ""
     aggregated_output: str = ""
     exit_code: Any = None
+    status: Any = None
 
     def begun(self) -> Events:
         return command(self.command)
 
     def done(self) -> Events:
-        return command_done(self.aggregated_output, self.exit_code)
+        return command_done(self.aggregated_output, self.exit_code, self.status)
 
 
 class _Change(msgspec.Struct, gc=False):

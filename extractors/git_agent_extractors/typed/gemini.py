@@ -40,9 +40,10 @@ class _ToolUse(_Line, tag="tool_use"):
 class _ToolResult(_Line, tag="tool_result"):
     status: str = ""
     output: str = ""
+    error: Any = None
 
     def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
-        return gemini.tool_result(self.status, self.output)
+        return gemini.tool_result(self.status, self.output, self.error)
 
 
 read = quick(msgspec.json.Decoder(_Message | _ToolUse | _ToolResult))

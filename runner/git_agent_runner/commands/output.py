@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from git_agent_extractors.model import Event, Source
+from git_agent_runner.commands import refused
 from git_agent_runner.commands.find import resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.drive import Finished
@@ -87,8 +88,9 @@ def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: 
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     ours = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
     _warn(ctx, done)
+    refused.say(ctx, done.settled)
     if as_json:
-        print_json(_json(plan, done, ours))
+        print_json(_json(plan, done, ours) | _refused(ctx, done.settled))
     else:
         print_summary(_summary(_as_left(ctx, done.settled.left), done, ours))
     return ours.status
@@ -190,6 +192,14 @@ def _exit(outcome: Outcome, ours: Exit) -> str:
 
 
 _SAYS = {"signal": "signal to git-agent; ", "timeout": "--timeout; ", "engine": "", "verdict": "verdict; "}
+
+
+def _refused(ctx: Context, settled: Settled) -> dict[str, Any]:
+    found = refused.refused(ctx, settled)
+    return {
+        "refused": [refusal._asdict() for refusal in found],
+        "allow": [list(allowance.flags) for allowance in refused.allowing(ctx, settled.attempt, found)],
+    }
 
 
 def _json(plan: Plan, done: Finished, ours: Exit) -> dict[str, Any]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import claude_store, retention
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.claude_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Version, dotted, parse_version
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    Invocation,
+    Launch,
+    Version,
+    dotted,
+    parse_version,
+)
 from git_agent_runner.errors import UserError
 
 _MINTS: Version = (1, 0, 60)
@@ -121,6 +130,12 @@ def _elsewhere(version: Version, same_repository: bool) -> bool:
     return version >= claude_store.ANYWHERE or (same_repository and version >= claude_store.REPOSITORY)
 
 
+def _allow(_version: Version, _args: tuple[str, ...], refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    """Names alone: what is in brackets behind one (`Bash(git *)`) is the person's to choose."""
+    tools = ",".join(sorted({refusal.tool for refusal in refused if refusal.tool}))
+    return (Allowance(tools.replace(",", ", "), (f"--allowedTools={tools}",)),) if tools else ()
+
+
 def _first_reply_lost(version: Version) -> str | None:
     if version >= _KEEPS_FIRST_TURN:
         return None
@@ -163,4 +178,5 @@ ENGINE = Engine(
     laid=claude_store.laid,
     root=claude_store.root,
     writer=claude_store.writer,
+    allow=_allow,
 )

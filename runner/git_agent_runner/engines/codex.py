@@ -7,11 +7,22 @@ last word.
 
 from __future__ import annotations
 
-from git_agent_runner.engines import codex_store
+from git_agent_extractors.model import Refusal
+from git_agent_runner.engines import codex_sandbox, codex_store
 from git_agent_runner.engines.arguments import find, parse, passed
 from git_agent_runner.engines.codex_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Version, dotted, parse_version, within
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    Invocation,
+    Launch,
+    StoreQuery,
+    Version,
+    dotted,
+    parse_version,
+    within,
+)
 from git_agent_runner.errors import UserError
 
 # `codex exec` rejects the first, `codex` and `codex resume` the second (0.65.0, 0.128.0, 0.171.0: exit 2).
@@ -150,6 +161,24 @@ def _launch_note(version: Version, args: tuple[str, ...]) -> str | None:
     return f"codex {dotted(version)} notes a directory it may write in as trusted, in its own config.toml"
 
 
+def _chosen(args: tuple[str, ...]) -> bool:
+    """Has the person chosen a sandbox?"""
+    modes = {"--sandbox", "--full-auto", "--yolo", "--profile", "--approve-for-me"}
+    words = parse(OPTIONS, args)
+    named = any(word.option and modes.intersection(word.option.names) for word in words)
+    return named or any(value.startswith("sandbox_mode") for word in words for value in word.values)
+
+
+def _limits(query: StoreQuery, args: tuple[str, ...]) -> tuple[Refusal, ...]:
+    """Of a short command that failed 0.171.0 prints nothing; its session tells the sandbox of each turn."""
+    read_only = not _chosen(args) and codex_sandbox.kind(codex_store.locate(query).path) == "read-only"
+    return (Refusal("write access", "its sandbox is read-only"),) if read_only else ()
+
+
+def _allow(_version: Version, args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    return () if _chosen(args) else (Allowance("writing in the work tree", ("--sandbox", "workspace-write")),)
+
+
 ENGINE = Engine(
     name="codex",
     field="thread_id",
@@ -182,4 +211,6 @@ ENGINE = Engine(
     laid=codex_store.laid,
     root=codex_store.root,
     writer=codex_store.writer,
+    limits=_limits,
+    allow=_allow,
 )

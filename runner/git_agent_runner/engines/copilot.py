@@ -5,10 +5,14 @@ Boundaries are those of its own changelog, which it unpacks beside itself; tried
 
 from __future__ import annotations
 
+import re
+
+from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import copilot_store, files
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.copilot_flags import DIRECTORY, JSON, OPTIONS, SESSION_ID
 from git_agent_runner.engines.spec import (
+    Allowance,
     Engine,
     Invocation,
     KnownBad,
@@ -32,11 +36,15 @@ _REFUSED = {
     "--config-dir": ("moves its sessions to where they are not looked for", "set COPILOT_HOME to that directory"),
 }
 
+# Every command that 1.0.102 names was sent, each in a new session: these it carries out in prompt mode too, also behind
+# white space. `/compact` puts a summary in the conversation's place, the others make it go on until it says it is done.
+_COMMANDS = re.compile(r"\s*/(autopilot|compact|goal)(?=\s|\Z)")
+
 
 def _start(launch: Launch) -> Invocation:
     """stdin carries the text: dashes, quotes, slashes, line ends, emoji; white space at its end is cut off by copilot.
 
-    `/command` and `@file` are plain text in prompt mode (1.0.102).
+    `@file` and, but for `_COMMANDS`, `/command` are plain text in prompt mode (1.0.102).
     """
     if launch.version < JSON:
         raise UserError(
@@ -89,6 +97,16 @@ def _names(option: Option | None) -> frozenset[str]:
     return frozenset(option.names if option else ())
 
 
+def _check_message(_version: Version, message: str) -> None:
+    """Raises UserError for what copilot would carry out instead of sending it."""
+    if found := _COMMANDS.match(message):
+        raise UserError(
+            f"this message starts with '/{found[1]}': copilot takes that as a command of its own",
+            code="message_refused",
+            hints=("put a word before the slash to send it as text",),
+        )
+
+
 def _launch_note(_version: Version, args: tuple[str, ...]) -> str | None:
     if any("--trust-folder" in _names(word.option) for word in parse(OPTIONS, args)):
         return "copilot takes --trust-folder for a new session only: a resume goes on without it"
@@ -112,6 +130,10 @@ def _elsewhere_note(version: Version) -> str | None:
     return f"copilot {dotted(version)} moves the session here" if version >= _SAVED else None
 
 
+def _allow(_version: Version, _args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    return (Allowance("every tool", ("--allow-all-tools",)),)
+
+
 ENGINE = Engine(
     name="copilot",
     field="sessionId",
@@ -127,7 +149,7 @@ ENGINE = Engine(
     # `--continue` takes the newest session of all directories where this one has none (continue-other-cwd).
     continue_=None,
     picker=_picker,
-    check_message=lambda _version, _message: None,
+    check_message=_check_message,
     mint=_mint,
     forks=lambda _version, _args: False,
     elsewhere=_elsewhere,
@@ -144,4 +166,5 @@ ENGINE = Engine(
     laid=copilot_store.laid,
     root=copilot_store.root,
     writer=copilot_store.writer,
+    allow=_allow,
 )

@@ -9,9 +9,20 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from git_agent_extractors.model import NOT_OFFERED, Refusal
 from git_agent_runner.engines import files, gemini_at, gemini_store, retention
 from git_agent_runner.engines.arguments import parse, passed
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    Invocation,
+    Launch,
+    Option,
+    StoreQuery,
+    Version,
+    dotted,
+    parse_version,
+)
 from git_agent_runner.errors import UserError
 
 _HELP = "gemini/*/help"
@@ -168,6 +179,23 @@ def _mint(version: Version) -> str | None:
     return str(uuid4())
 
 
+def _allow(_version: Version, args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    if _chosen(args):
+        return ()
+    return (Allowance("edits", ("--approval-mode", "auto_edit")), Allowance("edits and commands", ("--yolo",)))
+
+
+def _chosen(args: tuple[str, ...]) -> bool:
+    """Has the person chosen what may be done without being asked?"""
+    names = ("--yolo", "--approval-mode", "--allowed-tools")
+    return any(_named(word.option, *names) for word in parse(OPTIONS, args))
+
+
+def _limits(_query: StoreQuery, args: tuple[str, ...]) -> tuple[Refusal, ...]:
+    """No event names the tools that the model is offered (gemini/*/resume-tool-without-yolo)."""
+    return () if _chosen(args) else (Refusal("shell and edit tools", NOT_OFFERED),)
+
+
 ENGINE = Engine(
     name="gemini",
     field="session_id",
@@ -201,4 +229,6 @@ ENGINE = Engine(
     stored=gemini_store.stored,
     laid=gemini_store.laid,
     root=gemini_store.root,
+    limits=_limits,
+    allow=_allow,
 )

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import re
 
+from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import opencode_store
-from git_agent_runner.engines.arguments import parse, passed
-from git_agent_runner.engines.spec import Engine, Invocation, KnownBad, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.engines.arguments import parse, passed, rejected
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    Invocation,
+    KnownBad,
+    Launch,
+    Option,
+    Version,
+    dotted,
+    parse_version,
+)
 from git_agent_runner.errors import UserError
 
 _HELP = "opencode/*/help/run_help"
@@ -172,6 +183,13 @@ def _elsewhere_note(version: Version) -> str | None:
     return f"opencode {dotted(version)} runs its tools here, not in the session's first directory"
 
 
+def _allow(version: Version, _args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    """What a rule of the person's own forbids stays forbidden: both flags say yes where opencode would ask."""
+    names = ("--auto", "--dangerously-skip-permissions")
+    taken = [name for name in names if not rejected(OPTIONS, (name,), version)]
+    return (Allowance("whatever it asks for", (taken[0],)),) if taken else ()
+
+
 ENGINE = Engine(
     name="opencode",
     field="sessionID",
@@ -202,4 +220,5 @@ ENGINE = Engine(
     export=opencode_store.export,
     import_=_import,
     importable=opencode_store.importable,
+    allow=_allow,
 )

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import re
 
+from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import files, qwen_store
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.qwen_flags import OPTIONS
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Option, Version, parse_version
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    Invocation,
+    Launch,
+    Option,
+    Version,
+    parse_version,
+)
 from git_agent_runner.errors import UserError
 
 MINTS: Version = (0, 24)  # 0.10.1 has no --session-id, 0.24.4 has (qwen/*/session-id-flag)
@@ -123,6 +132,12 @@ def _check_message(version: Version, message: str) -> None:
         )
 
 
+def _message_note(launch: Launch) -> str | None:
+    """A space goes before each `@` that stands within a word or begins a line (0.5.2, 0.24.4: `mail a@b.c`)."""
+    found = re.search(r"[^\s@]*(?<=[^ @\\])@\S*", launch.message or "")
+    return f"qwen puts a space before the @ of '{found[0]}', unless a backslash stands there" if found else None
+
+
 def _mint(version: Version) -> str | None:
     if version < MINTS:
         return None
@@ -133,6 +148,18 @@ def _mint(version: Version) -> str | None:
 
 def _forks(_version: Version, args: tuple[str, ...]) -> bool:
     return any(_named(word.option, "--fork-session") for word in parse(OPTIONS, args))
+
+
+def _allow(_version: Version, args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
+    if _chosen(args):
+        return ()
+    return (Allowance("edits", ("--approval-mode", "auto-edit")), Allowance("edits and commands", ("--yolo",)))
+
+
+def _chosen(args: tuple[str, ...]) -> bool:
+    """Has the person chosen what may be done without being asked?"""
+    names = ("--yolo", "--approval-mode", "--allowed-tools")
+    return any(_named(word.option, *names) for word in parse(OPTIONS, args))
 
 
 ENGINE = Engine(
@@ -165,4 +192,6 @@ ENGINE = Engine(
     stored=qwen_store.stored,
     laid=qwen_store.laid,
     root=qwen_store.root,
+    allow=_allow,
+    message_note=_message_note,
 )

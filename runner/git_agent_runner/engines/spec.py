@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from git_agent_extractors.model import Refusal
 
 from git_agent_runner.model import Store
 
@@ -135,8 +138,19 @@ class KnownBad(NamedTuple):
     until: Version | None = None
 
 
+class Allowance(NamedTuple):
+    """Flags by which a person allows the agent more: `what` they allow, in words."""
+
+    what: str
+    flags: tuple[str, ...]
+
+
 def _nothing_to_say(*_about: object) -> str | None:
     return None
+
+
+def _none(*_about: object) -> tuple[()]:
+    return ()
 
 
 def _home(query: StoreQuery) -> str:
@@ -195,6 +209,10 @@ class Engine(NamedTuple):
     picker: Callable[[Launch], Invocation] | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
     trust: str | None = None
+    # What a headless attempt with these launch args was not allowed, where no event of its output tells it.
+    limits: Callable[[StoreQuery, tuple[str, ...]], tuple[Refusal, ...]] = _none
+    # The flags of this version that allow what was refused, the narrower first. Named to the person, never added by us.
+    allow: Callable[[Version, tuple[str, ...], tuple[Refusal, ...]], tuple[Allowance, ...]] = _none
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
     expires: Callable[[StoreQuery], float | None] | None = None
     # The files of a session of its own, and the folder below which they belong also when they are not there.

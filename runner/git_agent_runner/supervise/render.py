@@ -85,6 +85,11 @@ def _tool_result(event: Event, width: int) -> tuple[str, str]:
     return _RED if event.data.get("failed") else _DIM, text if event.text.strip() else ""
 
 
+def _refused(event: Event, width: int) -> tuple[str, str]:
+    words = f"refused: {event.name} {event.text}".rstrip(": ")
+    return _YELLOW, _whole(words) if width == FULL else _cut(words.split("\n")[0], width)
+
+
 def _error(event: Event, _: int) -> tuple[str, str]:
     goes_on = event.data.get("fatal") is False
     words = event.text or event.data.get("status", "unknown")
@@ -121,6 +126,7 @@ _SHOW: dict[str, Callable[[Event, int], tuple[str, str]]] = {
     "reasoning": _reasoning,
     "tool_call": _tool_call,
     "tool_result": _tool_result,
+    "refused": _refused,
     "error": _error,
     "end": _end,
     "usage": _usage,
