@@ -26,21 +26,12 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HEAD = 4 * 1024 * 1024  # bytes; a first message with pictures in it is one long line
 
 
-<<<<<<< HEAD
-def records(path: Name, limit: int = HEAD) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the first `limit` bytes, one a line. Raises OSError for a file that cannot be read."""
-    with open(path, "rb", opener=ordinary.opened) as stream:
-        left = limit
-=======
 def records(path: Name, limit: int = HEAD, *, last: bool = False) -> Iterator[dict[str, Any]]:
     """The JSON objects of the first or `last` `limit` bytes, one a line. Raises OSError where it cannot be read."""
-    # O_NONBLOCK: opening a pipe that someone put there must not hang.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
-        found = os.fstat(stream.fileno())
-        left = limit if stat.S_ISREG(found.st_mode) else 0
-        if last and left:
-            stream.seek(max(found.st_size - limit, 0))
->>>>>>> 5e39ee2 (wip2)
+    with open(path, "rb", opener=ordinary.opened) as stream:
+        left = limit
+        if last:
+            stream.seek(max(os.fstat(stream.fileno()).st_size - limit, 0))
         while left > 0 and (line := stream.readline(left)):
             left -= len(line)
             if record := parsed(line):
