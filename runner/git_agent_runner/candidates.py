@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from git_agent_runner import detached, refs, trees
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note
-from git_agent_runner.search import Resolved, Search
+from git_agent_runner.search import Resolved, Search, emptiness
 from git_agent_runner.store import notes
 from git_agent_runner.times import moment
 
@@ -56,7 +56,16 @@ def _by_note(search: Search) -> Resolved | None:
         return None
     if search.tip is None:
         return _by_note_of_deleted_branch(search)
-    runs = _nearest(search, search.tip, _without(search), lambda note: _is_ours(search, note))
+    empty: list[Note] = []  # a run without a session must not hide one that can be resumed
+
+    def wanted(note: Note) -> bool:
+        if not _is_ours(search, note):
+            return False
+        if note.session.value is None:
+            empty.append(note)
+        return note.session.value is not None
+
+    runs = _nearest(search, search.tip, _without(search), wanted) or tuple(empty[:1])
     return search.noted(runs, f"the note on commit {runs[0].commit[:12]}") if runs else None
 
 
@@ -113,6 +122,7 @@ def _begun(search: Search, rows: list[Row], tip: str) -> set[str]:
 def _newest(search: Search, rows: list[Row], how: str) -> Resolved | None:
     if not rows:
         return None
+    rows = sorted(rows, key=emptiness)
     record = search.record(rows[0].handle)
     return search.found(record, how, tuple(row.handle for row in rows[1:])) if record else None
 

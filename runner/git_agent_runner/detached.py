@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from git_agent_runner import refs, trees
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note, Record, Repository
-from git_agent_runner.search import Resolved, Search
+from git_agent_runner.search import Resolved, Search, emptiness
 from git_agent_runner.store import notes
 from git_agent_runner.times import moment
 
@@ -84,7 +84,8 @@ def own(search: Search, tip: str | None) -> list[Row]:
                 left.get(note.handle, set()).add(commit)
         behind |= _behind(search.repo, set().union(*left.values()), tips)
         behind |= _rewritten(search.repo, set().union(*list(left.values())[:REWRITTEN]) - behind, tips)
-    return [row for row in rows if row.start_commit in behind or not behind.isdisjoint(left.get(row.handle, ()))]
+    found = [row for row in rows if row.start_commit in behind or not behind.isdisjoint(left.get(row.handle, ()))]
+    return sorted(found, key=emptiness)
 
 
 def _behind(repo: Repository, oids: Iterable[str | None], tips: list[str]) -> set[str]:

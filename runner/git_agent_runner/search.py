@@ -33,6 +33,11 @@ class Resolved(NamedTuple):
     ties: bool = False
 
 
+def emptiness(row: Row) -> bool:
+    """For sorting: a run that ended without a session must not hide one that can be resumed."""
+    return row.session_value is None and row.status is not None
+
+
 class Search:
     """One look for a run: what was learned on the way, so that no step asks twice."""
 

@@ -64,6 +64,20 @@ def test_an_interface_that_our_signal_ended_is_not_completed(person: Person) -> 
     assert [run["handle"] for run in listed["resumed"]] == [person.cli.record().handle]
 
 
+def test_a_run_without_a_session_hides_no_other_where_there_is_no_pointer(cli: Cli) -> None:
+    """Faults A6: by note, by record, and in a work tree without a branch."""
+    begun = cli.begin("codex")
+    cli.run("start", "-e", "codex", "x", FAKE_ID="none")
+    cli.repo.git("config", "--unset", "branch.main.agentHandle")
+    assert cli.ok("status", "--json").json["handle"] == begun.handle
+    cli.repo.git("update-ref", "-d", "refs/notes/agent")
+    assert cli.ok("status", "--json").json["handle"] == begun.handle
+    cli.repo.git("switch", "-q", "--detach")
+    own = cli.run("start", "-e", "codex", "--json", "y").json["handle"]
+    cli.run("start", "-e", "codex", "z", FAKE_ID="none")
+    assert cli.ok("status", "--json").json["handle"] == own
+
+
 DELETED = {"gemini": ".gemini/tmp", "codex": ".codex/sessions"}
 
 
