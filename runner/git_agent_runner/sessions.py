@@ -88,8 +88,8 @@ class Found(NamedTuple):
 def locate(ctx: Context, engine: Engine, sought: Sought) -> Found:
     """Ask the engine's store, and compare its state of the session with the run's copy.
 
-    Raises UserError `session_missing`, `session_parted`, `session_behind`, `store_elsewhere`; "unknown" goes on and is
-    verified afterwards.
+    Raises UserError `session_missing`, `session_archived`, `session_parted`, `session_behind`, `store_elsewhere`;
+    "unknown" goes on and is verified afterwards.
     """
     located = asking.locate(engine, sought.query, sought.args)
     if located.state == "absent":
@@ -141,8 +141,13 @@ def _lost(ctx: Context, engine: Engine, sought: Sought, located: Located) -> Fou
     from git_agent_runner.conversation import restore  # a rare need
 
     query, record = sought.query, sought.record
-    copy = None if located.archived else restore.find(ctx, engine, query, record.run_id)
-    left = None if located.archived else _left(engine, sought)
+    if located.archived:
+        raise UserError(
+            f"session {query.session} cannot be resumed: {located.detail}",
+            code="session_archived",
+            hints=(f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',),
+        )
+    copy, left = restore.find(ctx, engine, query, record.run_id), _left(engine, sought)
     if copy and (left is None or _may_enter(engine, sought, left)):
         return Found(Located("unknown", cwd=copy.session_cwd), restore.Restore(copy, query, left=left))
     if left:

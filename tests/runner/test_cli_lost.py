@@ -159,6 +159,8 @@ def test_an_archived_session_is_left_where_it_is(cli: Cli) -> None:
     source.rename(archive / source.name)
     done = cli.run("resume", "go on")
     assert (done.status, "codex unarchive" in done.lines[0], stored(cli, "codex")) == (128, True, [])
+    assert cli.run("start", "--resume", "go on").status == 128  # it is not gone: faults A10
+    assert len(cli.calls()) == 1
 
 
 def test_a_resume_elsewhere_takes_the_session_along(cli: Cli, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ GONE = frozenset(
 AWAY = frozenset({"directory_bound", "session_not_placed"})
 # It may be there, but this engine version cannot be asked for it by name.
 UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
-# It is there, in another store or in two states: only the person's own choice leaves it.
-THERE = frozenset({"store_elsewhere", "session_parted", "session_behind"})
+# It is there, put away, in another store or in two states: only the person's own choice leaves it.
+THERE = frozenset({"session_archived", "session_behind", "session_parted", "store_elsewhere"})
 
 
 def otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:

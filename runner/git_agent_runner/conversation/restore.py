@@ -70,7 +70,7 @@ def _names(engine: Engine, query: StoreQuery, copy: Copy) -> tuple[str, ...]:
 def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -> tuple[str, ...]:
     """The hint that a copy could take the place of what stands there, which we leave alone."""
     session = query.session or ""
-    if located.path is None or located.archived or copies.read(ctx.layout, run_id, session) is None:
+    if located.path is None or copies.read(ctx.layout, run_id, session) is None:
         return ()
     folder = copies.place(ctx.layout, run_id, session)
     return (f"a copy is in '{folder}'; move '{located.path}' away, and it is put back",)
