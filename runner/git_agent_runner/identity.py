@@ -226,7 +226,7 @@ class Identities:
         to look at, by default all.
         """
         best = self._best(run, [name for name in (run.branch, *self.holders(run.handle)) if name])
-        if run.branch is None or (best and self.claim(best, run) > Claim.NAMESAKE):
+        if run.branch is None or (best and self.claim(best, run) >= Claim.HELD):
             return best
         return self._best(run, self._living if among is None else among)
 

@@ -145,6 +145,18 @@ def test_which_of_two_is_the_copy(repo: GitRepo) -> None:
     assert "it is the run of branch 'b', which 'a' was copied from" in refused(repo)[0]
 
 
+def test_a_copy_does_not_have_the_run_of_an_original_that_was_renamed(repo: GitRepo) -> None:
+    """Faults A16: the original points at a newer run by now, and has another name."""
+    repo.switch_new("a", when=BEFORE)
+    leave(repo, A)
+    repo.git("branch", "-c", "a", "c", env=dates(AFTER))
+    leave(repo, B, updated_at=at(AFTER + 50))
+    repo.git("branch", "-m", "a", "b", env=dates(AFTER + 100))
+    assert find(repo).handle == B
+    repo.git("checkout", "-q", "c")
+    assert "it is the run of branch 'b', which 'c' was copied from" in refused(repo)[0]
+
+
 @pytest.fixture
 def renamed(cli: Cli) -> Cli:
     """Branch b, which was a when it had two runs, and a new a, where the person stands."""

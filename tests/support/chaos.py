@@ -138,10 +138,8 @@ class Walk:
             pointed = f"git config --get-all branch.{name}.agentHandle | grep -q $GIT_AGENT_HANDLE"
             record = "$(git rev-parse --git-common-dir)/agent/index/$GIT_AGENT_HANDLE.yaml"
             known = f"grep -q value.*-.*- {record}"
-            self._start(
-                name,
-                FAKE_CMD=f"i=0; until {pointed} && {known} || [ $((i+=1)) -gt 600 ]; do sleep 0.05; done; kill -9 $(ps -o ppid= $PPID)",
-            )
+            wait = f"i=0; until {pointed} && {known} || [ $((i+=1)) -gt 600 ]; do sleep 0.05; done"
+            self._start(name, FAKE_CMD=f"{wait}; kill -9 $(ps -o ppid= $PPID)")
 
     def _moved(self) -> None:
         """The agent renames the branch that it is on, to a new name or to one that was there before."""
