@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import refs, trees, trust
+from git_agent_runner import moved, refs, trees, trust
 from git_agent_runner.adopted import Adoption
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.directory import work_tree_of
@@ -246,7 +246,7 @@ def _is_branch(ctx: Context, name: str) -> bool:
 
 def _placed(ctx: Context, record: Record, program: Probe, branch: str | None, cwd: str) -> Record:
     top = work_tree_of(ctx, cwd) or ctx.repo.top
-    return record._replace(
+    return moved.at_home(record, ctx.layout.common_dir)._replace(
         branch=branch,
         worktree=top,
         worktree_id=trees.identity_of(ctx.repo, top),
