@@ -215,7 +215,7 @@ def test_what_is_no_readable_file_is_a_problem_of_its_own(index: Index) -> None:
     os.symlink("nowhere", index.layout.index_file("cccccccc"))
     found, problems = index.read_all()
     assert found == [record()]
-    assert [problem.reason for problem in problems] == ["Is a directory", "the file is empty"]
+    assert [problem.reason for problem in problems] == ["Is a directory", "not an ordinary file"]
 
 
 def test_a_repair_keeps_the_corrupt_bytes(index: Index) -> None:
