@@ -170,7 +170,7 @@ def test_ctrl_z_stops_the_engine_and_us_until_fg(person: Person, key: bytes) -> 
     until_stopped(int(person.seen.split()[1]))
     person.seen = b""
     person.type(b"\n")
-    person.see(b"drawn 100 39")  # it draws anew: its size was another one for a moment
+    person.see(b"drawn 99 40")  # it draws anew: its size was another one for a moment
     person.see(b"drawn 100 40")
     assert b"\x1b[?1049h" in person.seen
     person.type(b"q")

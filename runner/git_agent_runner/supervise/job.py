@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from git_agent_runner.supervise.screen import Screen
 
 _SIZE = struct.Struct("HHHH")  # rows, columns, width and height in pixels
-_REDRAWN = 0.2  # seconds for the engine to see that its terminal is smaller
+_REDRAWN = 0.2  # seconds for the engine to see that its terminal is narrower
 _ALONE = b"git-agent: Ctrl-Z is not passed on: there is no shell here that could bring the engine back\r\n"
 
 
@@ -99,10 +99,10 @@ def _stopped() -> bool:
 
 
 def resize(screen: int, engine: int, fewer: int = 0) -> None:
-    """Give the engine's terminal the size of ours, or some rows less. The kernel sends it a SIGWINCH of its own."""
+    """Give the engine's terminal the size of ours, or some columns less. The kernel sends it a SIGWINCH of its own."""
     with suppress(OSError):  # either may be gone
-        rows, *rest = size(screen)
-        fcntl.ioctl(engine, termios.TIOCSWINSZ, _SIZE.pack(max(rows - fewer, 1), *rest))
+        rows, columns, *pixels = size(screen)
+        fcntl.ioctl(engine, termios.TIOCSWINSZ, _SIZE.pack(rows, max(columns - fewer, 1), *pixels))
 
 
 def size(screen: int) -> tuple[int, int, int, int]:
