@@ -5,12 +5,21 @@ READY := .venv/.ready
 # Two real engines at once are what a small machine carries; unit tests are split by core.
 WORKERS ?= 2
 SECONDS ?= 60
+TIMES ?= 3
+# PART=unit leaves the real engines out, PART=system is them alone; DRAW=WORD repeats the draw of an earlier run.
+PART ?=
+DRAW ?=
+TESTS = $(if $(filter unit,$(PART)),tests --ignore=tests/system,$(if $(filter system,$(PART)),tests/system,tests))
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 
-.PHONY: help demo test lint system system-all bench fuzz chaos lock clean
+.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
-	@echo "make test        unit tests, and real engines against the scripted model server"
+	@echo "make test        unit tests, and real engines against the scripted model server: what the gate runs"
+	@echo "                 PART=unit without the engines, PART=system them alone; DRAW=WORD draws as that run did"
+	@echo "make test-all    every test on every engine version; writes docs/*-matrix.md"
+	@echo "make flaky       the suite TIMES times in random order on a busy machine; PART as above"
 	@echo "make lint        ruff and mypy, as the gate runs them"
 	@echo "make system      the real engines alone"
 	@echo "make system-all  every real engine version; writes docs/*-matrix.md"
@@ -31,7 +40,13 @@ demo: $(READY)
 	$(BIN)/python -m git_agent_fixtures.demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(PYTEST) --durations=10 $(if $(DRAW),--draw=$(DRAW)) $(TESTS)
+
+test-all: $(READY)
+	$(PYTEST) --durations=10 --everything --matrix docs tests
+
+flaky: $(READY)
+	$(BIN)/python tests/flaky.py --times $(TIMES) -n $(WORKERS) --dist=worksteal $(if $(DRAW),--draw=$(DRAW)) $(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -39,10 +54,10 @@ lint: $(READY)
 	$(BIN)/mypy
 
 system: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system
+	$(PYTEST) tests/system
 
 system-all: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q tests/system --all-versions --matrix docs
+	$(PYTEST) --everything --matrix docs tests/system
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

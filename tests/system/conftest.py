@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from git_agent_fixtures.server.serving import serving
 from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.spec import parse_version
 from git_agent_runner.probe import flags, probe, user_cache_dir
+from system.evidence import evidence
 from system.support import BIN, World, end_all, prepare
 
 # Read before any test has a home of its own: the cache is the person's.
@@ -77,3 +78,14 @@ def world(
             yield made
         finally:
             end_all(place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure in a world comes with what its engine did."""
+    report = yield
+    world = getattr(item, "funcargs", {}).get("world")
+    if report.when == "call" and report.failed and isinstance(world, World):
+        printed = dict(item.user_properties).get("printed", "")
+        report.sections.append(("engine", evidence(world, str(printed))))
+    return report
