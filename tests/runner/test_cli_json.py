@@ -122,8 +122,9 @@ def test_start_on_branches(cli: Cli) -> None:
     cli.repo.git("branch", "one")
     cli.repo.git("branch", "two")
     cli.ok("start", "-e", "codex", "--branch", "two", "x")
-    cli.repo.git("config", "branch.two.agentHandle", "nonsense")
-    (cli.repo.path.parent / "repo.worktrees/two/.git").unlink()
+    cli.repo.git("config", "extensions.worktreeConfig", "true")
+    tree = str(cli.repo.path.parent / "repo.worktrees/two")
+    cli.repo.git("-C", tree, "config", "--worktree", "agent.codex.binary", "/nowhere/codex")
     found = cli.run("start", "-e", "codex", "--branch", "one", "--branch", "two", "--json", "x")
     assert [one["branch"] for one in found.json["failed"]] == ["two"]
     assert printed(found.json) == documented("start --branch")

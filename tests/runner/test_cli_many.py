@@ -58,7 +58,7 @@ def test_every_unfinished_run_goes_on_in_its_own_work_tree(cli: Cli, tmp_path: P
 
 
 def test_unfinished_ones_first_then_the_newest(cli: Cli, tmp_path: Path) -> None:
-    limited = {"FAKE_OUT": LIMITED, "FAKE_ID": "01a21f23-f035-7581-abad-6c71257a4c0d", "FAKE_EXIT": "1"}
+    limited = {"FAKE_OUT": LIMITED, "FAKE_ID": "00000000-0001-7abc-8def-000000000001", "FAKE_EXIT": "1"}
     first = cli.begin("codex", cwd=branch(cli, tmp_path, "a"), FAKE_CMD=CRASH, FAKE_ID="new").handle
     time.sleep(0.01)
     second = cli.begin("codex", cwd=branch(cli, tmp_path, "b"), **limited).handle

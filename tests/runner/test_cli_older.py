@@ -20,7 +20,7 @@ def test_the_newest_run_with_a_session_and_of_that_engine(cli: Cli) -> None:
     argv = [call["argv"] for call in cli.calls()[-2:]]
     assert (argv[0][-1], argv[1][-2]) == (claude.session.value, codex.session.value)
     done = cli.ok("start", "--resume", "-e", "gemini", "z")
-    assert done.lines[0] == "warning: no run of gemini found for branch 'main'; starting a new run"
+    assert done.lines[1] == "warning: no run of gemini found for branch 'main'; starting a new run"
 
 
 @pytest.mark.parametrize("readable", [True, False], ids=["by their start", "by their names"])

@@ -12,7 +12,7 @@ import pytest
 from support.cli import Cli, ask
 
 LIMITED = Path(__file__).parents[2] / "fixtures/recordings/codex/0.171.0/14a-ratelimit/stdout"
-LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
+LIMITED_ID = "00000000-0001-7abc-8def-000000000001"
 
 WAYS = {
     "resume": ["resume", "go on"],

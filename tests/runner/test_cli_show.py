@@ -151,7 +151,7 @@ def test_the_first_start_says_that_notes_follow(cli: Cli) -> None:
         pytest.param(
             ["config", "branch.it's.agentHandle", "7f3a9c21"],
             "branch 'it's' points at run 7f3a9c21, which has no record",
-            "git config --unset 'branch.it'\"'\"'s.agentHandle'",
+            "git config --unset 'branch.it'\"'\"'s.agentHandle' 7f3a9c21",
             id="pointer",
         ),
         pytest.param(

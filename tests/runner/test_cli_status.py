@@ -63,7 +63,7 @@ def test_complaints_are_on_stderr_only(cli: Cli) -> None:
     ]
 
 
-def broken() -> None:
+def broken(*_: object, **__: object) -> None:
     """A bug whose texts hold what the person said."""
     try:
         Path(f"/nowhere/{SECRET}").read_text()

@@ -22,7 +22,7 @@ from support.watching import CRASH, kept, messages, ours, policies
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 LIMITED = str(RECORDINGS / "codex/0.171.0/14a-ratelimit/stdout")
-LIMITED_ID = "01a21f23-f035-7581-abad-6c71257a4c0d"
+LIMITED_ID = "00000000-0001-7abc-8def-000000000001"
 
 
 def test_a_dead_run_goes_on(cli: Cli) -> None:

@@ -125,7 +125,7 @@ def test_a_killed_writer_holds_nothing(layout: Layout) -> None:
         (
             "import time",
             "from git_agent_runner.store.holding import Holder, Seat, hold_session",
-            f"me = Holder({OTHER!r}, '', 1, 0.0, '', '', '')",
+            f"me = Holder({OTHER!r}, '', 1, 0.0, '', '', '', '')",
             f"lock = hold_session(Seat(*{tuple(seat(layout))!r}), me)",
             "print('held', flush=True)",
             "time.sleep(600)",

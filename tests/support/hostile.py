@@ -137,7 +137,7 @@ CASES: dict[str, tuple[str, str | Wide | Runs]] = {
     "configuration with escapes": _wide("-c", f"x={ESCAPES}"),
     "a profile": _wide("--profile", "theirs"),
     "a directory to write": _wide("--add-dir", "/"),
-    "an image to send": _wide("--image=/etc/passwd"),
+    "an image to send": (args(*MODEL, "--image=/etc/passwd"), Runs(MODEL)),
     "a file to write": _wide("-o", "../../pwned"),
     "a flag of tomorrow": _wide("--allow-everything"),
     "an environment": _wide("--env", "LD_PRELOAD=./pwn.so"),
