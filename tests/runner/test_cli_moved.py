@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_extractors.model import Session
+from git_agent_runner.engines.files import dashes
 from git_agent_runner.model import Record
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
@@ -172,6 +173,23 @@ def test_a_second_copy_goes_on_with_a_session_of_its_own(cli: Cli, tmp_path: Pat
     second = copy(cli, tmp_path / "copy")
     second.ok("resume", "in the second copy")
     assert second.record().session not in (session, cli.record().session)
+
+
+def test_what_is_in_the_session_s_place_stays(cli: Cli, tmp_path: Path) -> None:
+    """faults B12: unattended nothing takes its place; on the person's word a new session does."""
+    begun = cli.begin("qwen")
+    (source,) = (cli.home / ".qwen/projects").rglob("*.jsonl")
+    there = move(cli, tmp_path / "new")
+    target = Path(str(source).replace(source.parents[1].name, dashes(str(there.repo.path))))
+    target.parent.mkdir(parents=True)
+    target.write_text('{"type": "user", "message": "another"}\n')
+    for words in (["resume"], ["start", "--resume"]):
+        done = there.run(*words, "--json", "x")
+        assert (done.status, done.json["error"]["code"]) == (128, "session_not_placed")
+    assert (there.record(), len(cwds(there))) == (begun, 1)
+    assert target.read_text() == '{"type": "user", "message": "another"}\n'
+    follow(there, there.run("resume", "x"))
+    assert (there.record().parent_session, len(cwds(there))) == (begun.session.value, 2)
 
 
 def test_of_two_that_were_both_moved_one_is_the_copy(cli: Cli, tmp_path: Path) -> None:
