@@ -11,7 +11,7 @@ from git_agent_extractors.hint import ExitHint, begins_screen
 from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
-from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, Quick, knows, printed_error
+from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, Quick, failure, knows, printed_error
 from git_agent_extractors.prose import Document, Notes, Prose
 from git_agent_extractors.terminal import clean, has_controls
 
@@ -101,7 +101,7 @@ class Scan:
     def _take(self, pieces: list[bytes | None], out: list[Event]) -> None:
         for piece in pieces:
             if piece is None:
-                self._skip()
+                self._skip(out)
                 continue
             lines = BytesIO(piece).readlines()  # five times as fast as split where lines are long
             if piece[-1:] in {b"", b"\n"}:
@@ -129,12 +129,15 @@ class Scan:
         self._end += len(block) + 1
         return True
 
-    def _skip(self) -> None:
+    def _skip(self, out: list[Event]) -> None:
         self._number += 1
         self._end += self._cap
         # The drawing of a terminal form may be one line of any length.
         self._screen = self._screen or (self._source == "pty-output" and self._number == 1)
-        self._skipped.add(f"{self._source} line {self._number}: longer than {self._cap >> 20} MiB, skipped")
+        note = f"{self._source} line {self._number}: longer than {self._cap >> 20} MiB, skipped"
+        self._skipped.add(note)
+        if not self._screen:
+            out.append(failure(note, "failed", fatal=False))
 
     def _line(self, line: bytes, out: list[Event]) -> None:
         self._number += 1

@@ -19,6 +19,7 @@ from git_agent_runner.git import HEADS, discover, scrubbed
 from git_agent_runner.leaving import Begun, Left
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
+from git_agent_runner.spending import before, of_attempt, own
 from git_agent_runner.store import attempts, noting
 from git_agent_runner.store.layout import handle_of
 from git_agent_runner.supervise.watch import Outcome
@@ -174,7 +175,10 @@ def _asked_then(record: Record, attempt: Attempt) -> Asked:
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
     """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
     files = attempts.outputs(ctx.layout, attempt)
-    return read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
+    found = read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
+    if not found.usage or "cost_usd" not in found.usage:
+        return found
+    return found._replace(usage=own(found.usage, before(ctx, of_attempt(attempt))))
 
 
 def _tied_meanwhile(ctx: Context, record: Record) -> str | None:

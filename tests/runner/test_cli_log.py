@@ -117,3 +117,14 @@ def test_gits_setting_but_not_from_a_tracked_file(cli: Cli) -> None:
 def test_no_pager_is_asked_for_elsewhere(cli: Cli) -> None:
     cli.begin()
     assert cli.ok("log", GIT_PAGER="sed -e 's/^/paged /'").out.startswith("run ")
+
+
+def test_a_line_that_is_too_long_to_be_read_is_not_missing_without_a_word(cli: Cli) -> None:
+    """A tool's result with a large picture in it. Faults B5."""
+    long = item("command_execution", aggregated_output="x" * (17 << 20), command="cat picture", exit_code=0)
+    said(cli, long, item("agent_message", text="after it"))
+    note = "stdout line 5: longer than 16 MiB, skipped"
+    for words in (("log",), ("log", "--full"), ("log", "--json"), ("show",)):
+        out = cli.ok(*words).out
+        assert note in out, words
+        assert "after it" in out, words

@@ -17,6 +17,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.present import print_json, shown, warn
+from git_agent_runner.spending import before, of_attempt, of_event
 from git_agent_runner.store import attempts
 from git_agent_runner.supervise.render import FULL, Renderer
 
@@ -78,7 +79,9 @@ def _came_to(attempt: Attempt) -> str:
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
-    return events(engines.profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt))
+    spent = before(ctx, of_attempt(attempt))
+    for event in events(engines.profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt)):
+        yield of_event(event, spent)
 
 
 def _print_objects(ctx: Context, attempt: Attempt) -> None:

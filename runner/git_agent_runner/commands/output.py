@@ -20,6 +20,7 @@ from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import Summary, hint, print_json, print_summary, say, warn
 from git_agent_runner.settle import Settled
+from git_agent_runner.spending import of_event
 from git_agent_runner.store import attempts
 from git_agent_runner.supervise.capture import Outlet
 from git_agent_runner.supervise.watch import Outcome
@@ -28,7 +29,7 @@ from git_agent_runner.verdict import Ended, Exit, exit_status
 SCHEMA = 1
 
 
-def view(*, raw: bool, as_json: bool) -> View:
+def view(*, raw: bool, as_json: bool, spent: float | None = 0.0) -> View:
     """On a terminal what the agent says and does; elsewhere, or raw, the engine's own bytes; with JSON nothing."""
     if as_json:
         return View(stall=_stall)
@@ -42,7 +43,9 @@ def view(*, raw: bool, as_json: bool) -> View:
     out = _Through()
 
     def events(found: list[Event]) -> None:
-        out.write("stdout", "".join(map(renderer.text, found)).encode("utf-8", "replace"))
+        out.write(
+            "stdout", "".join(renderer.text(of_event(event, spent)) for event in found).encode("utf-8", "replace")
+        )
 
     def close() -> None:
         out.write("stdout", renderer.close().encode())

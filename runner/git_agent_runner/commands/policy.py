@@ -11,6 +11,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import fatal, hint, say, warn
+from git_agent_runner.spending import before, of_plan
 
 if TYPE_CHECKING:
     from git_agent_runner.drive import Finished
@@ -151,7 +152,8 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
         say(note)
     if wish.verbose and plan.kind == "resume":
         say(f"resuming session {plan.session}")
-    done = run(ctx, plan, output.view(raw=wish.raw, as_json=wish.as_json), wish.timeout)
+    shown = output.view(raw=wish.raw, as_json=wish.as_json, spent=before(ctx, of_plan(plan)))
+    done = run(ctx, plan, shown, wish.timeout)
     _let_notes_follow(ctx)
     return done
 

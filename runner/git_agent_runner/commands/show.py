@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from git_agent_extractors.model import SOURCES
+from git_agent_extractors.model import SOURCES, Transcript
 from git_agent_runner import context
 from git_agent_runner.commands.doctor_sessions import expiring
 from git_agent_runner.commands.find import Where, found_record, resume_line
@@ -133,11 +133,13 @@ def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
 
 
 def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[str, str]]:
+    found = _found(ctx, attempt)
     rows = [
         ("started", attempt.started_at),
         ("command", command_line(attempt.argv)),
         ("message", _short(attempt.message)),
-        ("said", _short(_said(ctx, attempt))),
+        ("said", _short(found.final_message if found else None)),
+        ("unread", ", ".join(found.warnings) if found else ""),
         ("error", attempt.error or ""),
         ("reported", attempt.reported_session or ""),
         ("files", os.path.relpath(ctx.layout.attempt(record.run_id, attempt.number), ctx.cwd)),
@@ -145,11 +147,11 @@ def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[
     return [(name, text) for name, text in rows if text]
 
 
-def _said(ctx: Context, attempt: Attempt) -> str | None:
+def _found(ctx: Context, attempt: Attempt) -> Transcript | None:
     from git_agent_runner.settle import read_attempt
 
     try:
-        return read_attempt(ctx, attempt, attempt.exit_status).final_message
+        return read_attempt(ctx, attempt, attempt.exit_status)
     except UserError:  # the engine's profile is not to be had, which the line on resuming tells
         return None
 
