@@ -6,10 +6,11 @@ READY := .venv/.ready
 WORKERS ?= 2
 SECONDS ?= 60
 TIMES ?= 3
-# PART=unit leaves the real engines out, PART=system is them alone; DRAW=WORD repeats the draw of an earlier run.
+# DRAW=WORD repeats the draw of an earlier run. PART: `unit` starts no git-agent, `command` runs it with stand-ins for
+# engines, `system` with real ones.
 PART ?=
 DRAW ?=
-TESTS = $(if $(filter unit,$(PART)),tests --ignore=tests/system,$(if $(filter system,$(PART)),tests/system,tests))
+MARK = $(if $(PART),-m '$(PART:unit=not command and not system)')
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 
 .PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos lock clean
@@ -17,7 +18,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
 	@echo "make test        unit tests, and real engines against the scripted model server: what the gate runs"
-	@echo "                 PART=unit without the engines, PART=system them alone; DRAW=WORD draws as that run did"
+	@echo "                 PART=unit, command or system: a part; DRAW=WORD draws as that run did"
 	@echo "make test-all    every test on every engine version; writes docs/*-matrix.md"
 	@echo "make flaky       the suite TIMES times in random order on a busy machine; PART as above"
 	@echo "make lint        ruff and mypy, as the gate runs them"
@@ -40,13 +41,13 @@ demo: $(READY)
 	$(BIN)/python -m git_agent_fixtures.demo
 
 test: $(READY)
-	$(PYTEST) --durations=10 $(if $(DRAW),--draw=$(DRAW)) $(TESTS)
+	$(PYTEST) --durations=10 $(if $(DRAW),--draw=$(DRAW)) $(MARK) tests
 
 test-all: $(READY)
 	$(PYTEST) --durations=10 --everything --matrix docs tests
 
 flaky: $(READY)
-	$(BIN)/python tests/flaky.py --times $(TIMES) -n $(WORKERS) --dist=worksteal $(if $(DRAW),--draw=$(DRAW)) $(TESTS)
+	$(BIN)/python tests/flaky.py --times $(TIMES) -n $(WORKERS) --dist=worksteal $(if $(DRAW),--draw=$(DRAW)) $(MARK) tests
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -18,7 +18,10 @@ HERE = TESTS / "system"
 # What takes longest begins first, so that no worker is left alone with it at the end.
 FIRST = ("system", "hooks")
 _DRAW = pytest.StashKey[Draw | None]()
+# What runs git-agent, or git with our hooks, in processes of their own.
+_COMMANDS = {"cli", "here", "pre_commit", "programs", "release_of_now"}
 _MARKS = {
+    "command": "runs git-agent as a command, with stand-ins for engines",
     "every_version": "runs on every pinned engine version in every run",
     "engine_independent": "tests what is the same for every engine: two engines, which the commit draws, run it",
     "long_matrix": "one in sixty-four of these runs, which the commit draws, on the newest versions too",
@@ -84,6 +87,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.system)
+        elif _COMMANDS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.command)
     chosen = items if draw is None else _chosen(items, draw)
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
