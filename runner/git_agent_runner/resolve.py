@@ -84,7 +84,7 @@ def _taken_along(search: Search, record: Record) -> Resolved | None:
 
 
 def _by_pointer(search: Search) -> Resolved | None:
-    """Of several pointers that a rename or a copy left in one section, the one whose record is this branch's."""
+    """Of several pointers that a rename or a copy left in one section, the newest whose record is this branch's."""
     branch = search.branch
     handles = search.identities.pointers.get(branch or "", ())
     records = []
@@ -98,7 +98,7 @@ def _by_pointer(search: Search) -> Resolved | None:
     ours = [record for record in records if search.counts(record)]
     if branch is None or not ours:
         return None
-    best = max(ours, key=lambda record: search.identities.claim(branch, record))
+    best = max(ours, key=lambda record: (search.identities.claim(branch, record), record.updated_at))
     return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle")
 
 

@@ -157,6 +157,17 @@ def test_a_copy_does_not_have_the_run_of_an_original_that_was_renamed(repo: GitR
     assert "it is the run of branch 'b', which 'c' was copied from" in refused(repo)[0]
 
 
+def test_of_two_pointers_that_are_both_the_branchs_the_newer_run_counts(repo: GitRepo) -> None:
+    """Faults A16: the branch takes the place of a copy of itself, whose pointer names its older run."""
+    repo.switch_new("a", when=BEFORE)
+    leave(repo, A)
+    repo.git("branch", "-c", "a", "c", env=dates(AFTER))
+    leave(repo, B, updated_at=at(AFTER + 50))
+    repo.git("branch", "-M", "a", "c", env=dates(AFTER + 100))
+    assert sorted(repo.git("config", "--get-all", "branch.c.agentHandle").split()) == [A, B]
+    assert find(repo).handle == B
+
+
 @pytest.fixture
 def renamed(cli: Cli) -> Cli:
     """Branch b, which was a when it had two runs, and a new a, where the person stands."""
