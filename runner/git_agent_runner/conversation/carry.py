@@ -83,7 +83,7 @@ def perform(ctx: Context, engine: Engine, binary: str, carry: Carry) -> Record:
                 f"{engine.name}'s session {carry.source.session} cannot be put where it looks for it in"
                 f" '{record.cwd}': {reason}",
                 code="session_not_placed",
-                hints=(_fresh(record),),
+                hints=(_fresh(record).removeprefix("or "),),
             ) from error
         now = ctx.runs.update(record.handle, lambda old: _following(old, record))
     return now._replace(branch=record.branch)
