@@ -158,7 +158,7 @@ def test_a_session_that_is_put_back_is_said(cli: Cli) -> None:
     shutil.rmtree(cli.home / ".codex/sessions")
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(handle, "completed", "resume")]
-    said = "completed; its engine had lost the session: the copy was put back"
+    said = "completed; the run's copy of the session was put in place"
     assert f"git-agent: {handle} main (codex): {said}" in done.lines
 
 
