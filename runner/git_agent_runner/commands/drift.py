@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -47,25 +47,67 @@ def command(
     """Record the newest version of ENGINE and compare it with the last recorded one; all recorded engines by default.
 
     Compared is what it prints, how it ends, how it resumes and what its --help takes. The exit status is 1 when
-    anything moved that we rely on.
+    anything moved that we rely on. The newest version is compared once; when it is recorded, there is nothing new.
     """
     with extra():
-        from git_agent_fixtures.drift.run import Wanted
-        from git_agent_fixtures.engines import exactly
+        import git_agent_fixtures.drift.run  # noqa: F401  its libraries are what may be missing
     if latest and version:
         raise UsageError("--latest and --version exclude each other")
     if (version or against) and len(engines) != 1:
         raise UsageError("--version and --against are of one engine", hints=("name it: git agent drift ENGINE",))
     place = recordings() if root is None else root.absolute()
     names = engines or tuple(sorted(one.name for one in place.iterdir() if one.is_dir()))
-    reports = [_report(Wanted(exactly(name, version), against, wanted, again), place) for name in names]
+    reports, errors = _reports(names, version, Asked(against, wanted, again), place)
     if html is not None:
         _write(html, reports)
     if as_json:
-        print_json({"schema": SCHEMA, "reports": [_object(one) for one in reports]})
-    else:
+        failed = [{"engine": name, **_error(problem)} for name, problem in errors.items()]
+        print_json({"schema": SCHEMA, "reports": [_object(one) for one in reports], "errors": failed})
+    elif reports:
         print("\n\n".join(map(_text, reports)))
+    for name, problem in errors.items():
+        warn(f"{name}: {problem.message}", problem.hints)
     return 1 if any(one.moved for one in reports) else 0
+
+
+class Asked(NamedTuple):
+    """What is compared, whatever the engine: see the options."""
+
+    against: str | None
+    situations: tuple[str, ...]
+    again: bool
+
+
+def _reports(
+    names: tuple[str, ...], version: str | None, asked: Asked, place: Path
+) -> tuple[list[Report], dict[str, UserError]]:
+    """Each engine for itself: of several, one that cannot be compared hides no other. One alone raises UserError."""
+    reports: list[Report] = []
+    errors: dict[str, UserError] = {}
+    for name in names:
+        try:
+            reports.append(_of_engine(name, version, asked, place))
+        except UserError as error:
+            if len(names) == 1:
+                raise
+            errors[name] = error
+    return reports, errors
+
+
+def _of_engine(name: str, version: str | None, asked: Asked, place: Path) -> Report:
+    """A version that is recorded already is no news: nothing was compared with it."""
+    from git_agent_fixtures.drift.model import Report
+    from git_agent_fixtures.drift.run import Wanted, versions
+    from git_agent_fixtures.engines import exactly
+
+    pin = exactly(name, version)
+    if not (version or asked.against or asked.again) and pin.version in versions(place, name):
+        return Report(name, pin.version, pin.version, (), (), ())
+    return _report(Wanted(pin, *asked), place)
+
+
+def _error(error: UserError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "hints": list(error.hints)}
 
 
 def _report(wanted: Any, place: Path) -> Report:
@@ -103,6 +145,8 @@ def _object(report: Report) -> dict[str, Any]:
 
 
 def _text(report: Report) -> str:
+    if report.base == report.version:
+        return f"{report.engine} {report.version} is recorded, and nothing newer is on the registry"
     lines = [f"{report.engine} {report.base} -> {report.version}: {len(report.situations)} situations compared"]
     relied = [one for one in report.findings if one.relied]
     others = [one for one in report.findings if not one.relied]
