@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from git_agent_runner import detached, refs, trees
 from git_agent_runner.errors import UserError
+from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search, emptiness
 from git_agent_runner.store import notes
@@ -58,14 +60,16 @@ def _by_note(search: Search) -> Resolved | None:
         return _by_note_of_deleted_branch(search)
     empty: list[Note] = []  # a run without a session must not hide one that can be resumed
 
-    def wanted(note: Note) -> bool:
-        if not _is_ours(search, note):
+    def wanted(note: Note, *, own: bool = True) -> bool:
+        if not _is_ours(search, note, own=own):
             return False
         if note.session.value is None:
             empty.append(note)
         return note.session.value is not None
 
-    runs = _nearest(search, search.tip, _without(search), wanted) or tuple(empty[:1])
+    runs = _nearest(search, search.tip, _without(search), wanted)
+    began = _fork_point(search, search.tip) if not runs else []
+    runs = runs or notes.nearest(search.repo, began, partial(wanted, own=False)) or tuple(empty[:1])
     return search.noted(runs, f"the note on commit {runs[0].commit[:12]}") if runs else None
 
 
@@ -74,8 +78,15 @@ def _without(search: Search) -> tuple[str, ...]:
     return () if search.branch == search.branches.default else search.branches.bases
 
 
-def _is_ours(search: Search, note: Note) -> bool:
-    """The record, where there is one, knows better than an old note."""
+def _fork_point(search: Search, tip: str) -> list[str]:
+    """The commit that the branch began on: a run that made no commit is noted there, under the branch's name."""
+    bases = _without(search)
+    words = ("merge-base", "--", tip, *bases)
+    return in_repo(search.repo, *words, check=False).out.split("\n")[:-1] if bases else []
+
+
+def _is_ours(search: Search, note: Note, *, own: bool = True) -> bool:
+    """The record, where there is one, knows better than an old note. `own`: is it on a commit of the branch's own?"""
     if note.branch not in search.names:
         return False
     record = search.record(note.handle)
@@ -83,7 +94,7 @@ def _is_ours(search: Search, note: Note) -> bool:
         whose = f"the run of branch '{record.branch}'" if record.branch else "no branch's run any more"
         search.passed_over[note.handle] = f"its record says that it is {whose}"
         return False
-    return search.counts(record or note, noted=True)
+    return search.counts(record or note, noted=own)
 
 
 def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:

@@ -44,6 +44,11 @@ def test_a_run_goes_to_another_clone(two: tuple[Cli, Cli]) -> None:
     assert other.noted() == [], "status changes nothing here"
     done = other.ok("notes", "fetch")
     assert done.out == "fetched 1 run from origin, pushed 0 runs\n"
+    way = f"if codex has its session here: git agent adopt {begun.handle}"
+    assert done.lines[-1] == f"hint: run {begun.handle} is that of branch 'main'; {way}"
+    listed = other.ok("list")  # faults B8
+    assert listed.out.splitlines()[1].split()[:4] == [begun.handle, "codex", "main", "noted"]
+    assert listed.lines == ["hint: only a note knows those that are `noted`; to take one up: git agent adopt HANDLE"]
     assert other.noted() == [begun.handle]
     assert other.repo.git("config", "--get-all", "notes.rewriteRef") == notes.REF
     assert shared(other, "fetch") == shared(other, "push") == (0, 0)

@@ -99,6 +99,19 @@ def test_merged_and_deleted_branch_by_its_old_name(repo: GitRepo, what: str) -> 
     assert refused(repo, commit="HEAD^2", branch="other").code == "no_run"
 
 
+def test_a_branchs_note_on_the_commit_that_it_began_on(repo: GitRepo, tmp_path: Path) -> None:
+    """faults B8: the run made no commit, and only its note is here; one of another branch there does not count."""
+    repo.switch_new("feat", when=BEFORE)
+    leave(repo, H1, "note")
+    leave(repo, H2, "note", branch="main")
+    repo.commit("a person's")
+    clone = repo.clone(tmp_path / "clone")
+    clone.git("fetch", "-q", "origin", f"{notes.REF}:{notes.REF}", "main:main")
+    assert find(clone).handle == H1
+    clone.git("switch", "-q", "-c", "other", "main", env={"GIT_COMMITTER_DATE": f"{AFTER} +0000"})
+    assert refused(clone).code == "no_run"
+
+
 def test_another_branch_by_name(repo: GitRepo) -> None:
     leave(repo, H1)
     repo.switch_new("feat", when=BEFORE)

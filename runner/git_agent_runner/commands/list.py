@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from git_agent_runner import context, refs
-from git_agent_runner.context import Context
+from git_agent_runner.context import Context, timestamp
 from git_agent_runner.identity import Identities
-from git_agent_runner.model import State
-from git_agent_runner.present import print_json, table, warn
+from git_agent_runner.model import Note, State
+from git_agent_runner.present import hint, print_json, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
 from git_agent_runner.times import moment
 
 NEWEST = 50
+NOTED = "noted"  # the status of a run that only a note knows
 SCHEMA = 1
 
 
@@ -30,7 +32,10 @@ def command(everything: bool, as_json: bool) -> int:
     found = cache.listing(ctx.layout, now, None if everything else NEWEST)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
-    gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in found.rows))) if found.rows else set()
+    if noted := _noted(ctx, [row.handle for row in rows]) if everything or len(rows) < NEWEST else []:
+        newest_first = sorted([*rows, *noted], key=lambda row: moment(row.updated_at) or 0.0, reverse=True)
+        rows = newest_first if everything else newest_first[:NEWEST]
+    gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in rows))) if rows else set()
     if as_json:
         runs = [_object(ctx, row, row.start_commit in gone) for row in rows]
         print_json({"schema": SCHEMA, "runs": runs, "problems": [problem.message for problem in found.problems]})
@@ -38,11 +43,41 @@ def command(everything: bool, as_json: bool) -> int:
     if rows:
         header = ("HANDLE", "ENGINE", "BRANCH", "STATUS", "WHEN", "COMMIT", "SESSION")
         print(table(header, [_cells(ctx, row, now, gone) for row in rows]))
+        if any(row.status == NOTED for row in rows):
+            hint("only a note knows those that are `noted`; to take one up: git agent adopt HANDLE")
     else:
         print('no runs yet: git agent start "<prompt>"')
     for problem in found.problems:
         warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
     return 0
+
+
+def _noted(ctx: Context, known: list[str]) -> list[Row]:
+    """The runs that only notes know, by the newest line of each: those of other clones, and those forgotten here."""
+    from git_agent_runner.store import notes  # not in a repository with runs of its own enough
+
+    newest: dict[str, Note] = {}
+    found = notes.read(ctx.repo).by_commit.values()
+    for note in sorted((note for runs in found for note in runs), key=notes.age):
+        newest[note.handle] = note
+    return [_row(note) for handle, note in newest.items() if handle not in known]
+
+
+def _row(note: Note) -> Row:
+    return Row(
+        updated_at=note.updated_at,
+        handle=note.handle,
+        run_id=note.run_id,
+        agent_name=note.agent_name,
+        session_value=note.session.value,
+        branch=note.branch,
+        status=NOTED,
+        attempts=0,
+        created_at=timestamp(datetime.fromtimestamp(moment(note.run_id[:16]) or 0.0, UTC)),
+        cwd="",
+        start_commit=note.commit,
+        worktree_id="",
+    )
 
 
 def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...]:
@@ -61,6 +96,8 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
 
 def state(ctx: Context, row: Row) -> State:
     """What the run's locks say. A completed run is at rest, which saves a look at its attempts."""
+    if row.status == NOTED:
+        return "finished"
     if row.status == "completed" and not attempts.queued(ctx.layout, row.handle):
         return "finished"
     return attempts.state(ctx.layout, row.handle, row.run_id)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
-from git_agent_runner import context, sharing
+from git_agent_runner import context, settings, sharing
 from git_agent_runner.context import Context
-from git_agent_runner.present import print_json, say
+from git_agent_runner.errors import UserError
+from git_agent_runner.present import hint, print_json, say, shown
+from git_agent_runner.resolve import resolve
 from git_agent_runner.sharing import Shared
 from git_agent_runner.store import joining, notes
 
@@ -67,6 +71,21 @@ def _tell(ctx: Context, remote: str, done: Shared, *, as_json: bool) -> None:
         print_json({"schema": SCHEMA, "remote": remote, "fetched": done.fetched, "pushed": done.pushed})
         return
     print(f"fetched {_runs(done.fetched)} from {remote}, pushed {_runs(done.pushed)}")
+    if done.fetched:
+        hint(_way_on(ctx))
+
+
+def _way_on(ctx: Context) -> str:
+    """How to go on with what came for this branch."""
+    try:
+        found = resolve(ctx.repo, settings.read(ctx.repo), ctx.runs, time.time())
+    except UserError:
+        return "see them: git agent list"
+    here = f"branch '{ctx.repo.branch}'" if ctx.repo.branch else "this work tree"
+    if found.record:
+        return f'run {found.handle} is that of {here}: git agent resume "<message>"'
+    engine = shown(found.note.agent_name) if found.note else "its engine"
+    return f"run {found.handle} is that of {here}; if {engine} has its session here: git agent adopt {found.handle}"
 
 
 def _runs(count: int) -> str:
