@@ -42,7 +42,17 @@ def test_start_and_resume(cli: Cli, words: list[str]) -> None:
     if words[0] == "resume":
         cli.begin()
     made = cli.ok(*words, cwd=None, FAKE_CMD="git switch -q -c made").json
-    assert printed(made) == documented("start and resume")
+    assert printed(made) | printed(refused(cli)) == documented("start and resume")
+
+
+def refused(cli: Cli) -> Any:
+    """The object of an attempt whose engine did not let its agent use a tool."""
+    session = "8fe03d74-77e1-4cea-9127-7d706ad98311"
+    denied = [{"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "make"}}]
+    result = {"type": "result", "subtype": "success", "is_error": False, "session_id": session, "result": "done"}
+    out = cli.home / "refused"
+    out.write_text(json.dumps({**result, "permission_denials": denied}) + "\n")
+    return cli.ok("start", "-e", "claude", "--json", "x", FAKE_OUT=str(out), FAKE_ID=session).json
 
 
 @pytest.mark.parametrize("engine", ["codex", "opencode"])
