@@ -1,0 +1,74 @@
+"""Small facts that a verdict hangs on: finish reasons, exit statuses, warnings, whose id it is. Faults E."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_agent_extractors.model import Transcript
+from git_agent_extractors.read import read
+
+ID = "00000000-0001-4abc-8def-000000000001"
+SES = "ses_ddb81468afferX5tPdTB0omA6o"
+
+
+def reading(folder: Path, engine: str, *lines: dict[str, Any], stderr: str = "", exit_status: int = 0) -> Transcript:
+    (folder / "stdout").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "stderr").write_text(stderr)
+    return read(engine, {"stdout": folder / "stdout", "stderr": folder / "stderr"}, exit_status=exit_status)
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("stop", "completed"),
+        ("length", "failed"),
+        ("content-filter", "failed"),
+        ("error", "failed"),
+        ("other", "failed"),
+        ("tool-calls", "interrupted"),
+        ("unknown", "interrupted"),
+    ],
+)
+def test_finish_reasons_of_opencode(tmp_path: Path, reason: str, status: str) -> None:
+    step = {"type": "step_finish", "sessionID": SES, "part": {"reason": reason, "tokens": {}, "cost": 0}}
+    assert reading(tmp_path, "opencode", step).status == status
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "status"),
+    [
+        (41, "auth_failed"),
+        (55, "untrusted"),
+        (145, "auth_failed"),
+        (147, "auth_failed"),
+        (173, "rate_limited"),
+        (244, "overloaded"),
+        (247, "overloaded"),
+        (42, "failed"),
+        (1, "failed"),
+    ],
+)
+def test_exit_statuses_of_gemini(tmp_path: Path, exit_status: int, status: str) -> None:
+    """The HTTP status & 255 in its JSON modes; nothing else is printed here."""
+    assert reading(tmp_path, "gemini", exit_status=exit_status).status == status
+
+
+def test_a_warning_of_gemini_ends_nothing(tmp_path: Path) -> None:
+    init = {"type": "init", "session_id": ID, "model": "auto"}
+    said = {"type": "message", "role": "assistant", "content": "ok"}
+    for severity, status in (("warning", "completed"), ("error", "failed")):
+        told = {"type": "error", "severity": severity, "message": "Loop detected"}
+        end = [{"type": "result", "status": "success", "stats": {}}] if severity == "warning" else []
+        assert reading(tmp_path, "gemini", init, said, told, *end).status == status
+
+
+def test_codex_names_its_thread_in_its_own_events_only(tmp_path: Path) -> None:
+    """An untyped line with a `session_id` counts as the first of its source, as 0.29.0's configuration is, alone."""
+    other = {"session_id": ID.replace("1", "2"), "model": "m", "workdir": "/w"}
+    started = {"type": "thread.started", "thread_id": ID}
+    assert reading(tmp_path, "codex", started, other).session.value == ID
+    assert reading(tmp_path, "codex", {"type": "turn.started"}, other).session.value is None
