@@ -12,7 +12,7 @@ from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.directory import directory, work_tree_of
 from git_agent_runner.engines import MODULES, arguments, asking, load
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, StoreQuery, dotted
+from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, StoreQuery, Version, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record, Store
 from git_agent_runner.preflight import (
@@ -161,56 +161,84 @@ def plan_resume(
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:
         engine.check_message(program.version, message)
-    known, record = record, moved.followed(record, ctx.repo)
-    free = engine.elsewhere(program.version, True)
-    where = _place(ctx, record, cwd, lambda same: engine.laid is not None or engine.elsewhere(program.version, same))
-    if not (free and os.path.isdir(record.cwd)):
-        record = _settled(ctx, record, where.cwd)
-    carry = carrying(ctx, engine, program.version, known, record, session) if by_id else None
-    if carry:
-        record, value = carry.record, carry.session
-    looked = cwd or record.cwd or where.cwd
-    query = StoreQuery(ctx.environ, looked, program.version, value)
-    sought = Sought(record, query, args, named=session is not None, into_store=into_store)
-    if carry:
-        refuse_entering(engine, sought)
-    found = (
-        locate(ctx, engine, sought)
-        if by_id and value and not carry
-        else Found(Located("unknown", cwd=where.cwd if carry else None))
-    )
+    target = _target(ctx, engine, program.version, record, args, _Asked(cwd, session, value, by_id, into_store))
     launch = Launch(
         binary=program.binary,
         version=program.version,
         args=arguments.passed(engine.options, args),
         message=message,
-        session=value,
-        cwd=where.cwd,
-        session_cwd=found.located.cwd or record.cwd or where.cwd,
+        session=target.session,
+        cwd=target.cwd,
+        session_cwd=target.found.located.cwd or target.record.cwd or target.cwd,
         interactive=interactive,
     )
     compiled = engine.resume if by_id else other_form(engine, picker=picker)
     return Plan(
-        record=_begun(moved.at_home(record, ctx.layout.common_dir), engine, launch),
+        record=_begun(moved.at_home(target.record, ctx.layout.common_dir), engine, launch),
         engine=engine,
         kind=kind,
         invocation=in_place(engine, fitting(compiled(launch)), cwd),
         message=message,
-        session=value,
+        session=target.session,
         forks=engine.forks(program.version, args),
         interactive=interactive,
-        adopts=picker or value is None,
+        adopts=picker or target.session is None,
         notes=_said(
-            where.note or _followed(known, record),
-            found.note,
+            target.note,
+            target.found.note,
             _elsewhere(engine, launch),
             *_notes(engine, launch, args),
         ),
-        restore=found.restore,
-        carry=carry,
-        store=asking.store(engine, query, args),
+        restore=target.found.restore,
+        carry=target.carry,
+        store=asking.store(engine, target.query, args),
         picker=picker,
     )
+
+
+class _Asked(NamedTuple):
+    """What was asked for: `named` is the id that the person gave, `session` that or the recorded one."""
+
+    cwd: str | None
+    named: str | None
+    session: str | None
+    by_id: bool
+    into_store: bool
+
+
+class _Target(NamedTuple):
+    """The session to go on with, and where. `record` is the run as it is from here on."""
+
+    record: Record
+    session: str | None
+    cwd: str
+    note: str | None
+    query: StoreQuery
+    found: Found
+    carry: Carry | None
+
+
+def _target(
+    ctx: Context, engine: Engine, version: Version, known: Record, args: tuple[str, ...], asked: _Asked
+) -> _Target:
+    """Where the run is now, and what the engine's store has of its session there. Raises UserError as `plan_resume`."""
+    record, session = moved.followed(known, ctx.repo), asked.session
+    where = _place(ctx, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same))
+    if not (engine.elsewhere(version, True) and os.path.isdir(record.cwd)):
+        record = _settled(ctx, record, where.cwd)
+    carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id else None
+    if carry:
+        record, session = carry.record, carry.session
+    query = StoreQuery(ctx.environ, asked.cwd or record.cwd or where.cwd, version, session)
+    sought = Sought(record, query, args, named=asked.named is not None, into_store=asked.into_store)
+    if carry:
+        refuse_entering(engine, sought)
+        found = Found(Located("unknown", cwd=where.cwd))
+    elif asked.by_id and session:
+        found = locate(ctx, engine, sought)
+    else:
+        found = Found(Located("unknown"))
+    return _Target(record, session, where.cwd, where.note or _followed(known, record), query, found, carry)
 
 
 def _followed(known: Record, record: Record) -> str | None:

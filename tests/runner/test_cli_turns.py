@@ -364,5 +364,6 @@ def test_a_server_that_a_completed_turn_leaves_running_holds_nothing(cli: Cli) -
     server = cli.attempt().survivors[0].split()[0]
     try:
         cli.ok("resume", "two")
+        assert [cli.attempt(number).status for number in (1, 2)] == ["completed", "completed"]
     finally:
         os.kill(int(server), signal.SIGKILL)

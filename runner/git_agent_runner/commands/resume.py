@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -93,9 +94,7 @@ def command(  # noqa: PLR0917  click passes options by name
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     handover.drop(ctx.layout, message_file)
     if everything:
-        from git_agent_runner.commands import many, pool  # a rare need
-
-        return many.resume_all(ctx, many.Wanted(message, strict, kill, jobs or pool.JOBS, timeout, dry_run, as_json))
+        return _all(ctx, message, jobs, strict=strict, kill=kill, timeout=timeout, dry_run=dry_run, as_json=as_json)
     interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
     wish = Wish(
         given=parse.engine_args(),
@@ -113,8 +112,13 @@ def command(  # noqa: PLR0917  click passes options by name
         kill=kill,
         terminal=terminal,
     )
-    mode = "strict" if strict else fallback or _configured(ctx)
-    return go(ctx, wish, mode, _found(ctx, where, wish, trusted=trust))
+    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), _found(ctx, where, wish, trusted=trust))
+
+
+def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> int:
+    from git_agent_runner.commands import many, pool  # a rare need
+
+    return many.resume_all(ctx, many.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
 
 
 def _found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
