@@ -17,12 +17,18 @@ from pathlib import Path
 from xml.etree import ElementTree  # our own pytest writes it
 
 BURNERS = 2
-BURN = "while True: pass"
-# Each block is on the disk before the next is written, so that everybody's fsync waits.
+# Both end with whoever started them. Each block is on the disk before the next is written, so that every fsync waits.
+BURN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    pass
+"""
 WRITE = """
 import os, sys
+parent = os.getppid()
 file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)
-while True:
+while os.getppid() == parent:
     os.pwrite(file, os.urandom(1 << 20), 0)
     os.fsync(file)
 """

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_agent_fixtures.recording import folder
-from git_agent_fixtures.recording.check import is_help
 from git_agent_fixtures.recording.model import Recording
 from git_agent_runner.engines.spec import Version, parse_version
 
@@ -26,25 +25,24 @@ class Help(NamedTuple):
 
 
 @cache
-def recordings() -> tuple[Recording, ...]:
-    return tuple(folder.read(place) for place in folder.folders(ROOT))
-
-
-@cache
 def runs() -> tuple[Recording, ...]:
     """Those that an extractor reads: all but the help texts."""
-    return tuple(one for one in recordings() if not is_help(one))
+    return tuple(folder.read(place) for place in folder.folders(ROOT) if not _is_help(place))
+
+
+def _is_help(place: Path) -> bool:
+    """By its name: to read them all takes seconds, which every worker would spend while it collects."""
+    return place.name.partition("-")[0] == "help"
 
 
 def helps() -> Iterator[Help]:
     """One for each engine version."""
     texts: dict[tuple[str, Version], str] = {}
-    for one in recordings():
-        if is_help(one):
-            version = parse_version(one.facts.version)
-            assert version is not None
-            text = "\n".join(data.decode(errors="replace") for data in one.files.values())
-            key = (one.facts.engine, version)
-            texts[key] = f"{texts.get(key, '')}\n{text}"
+    for one in map(folder.read, filter(_is_help, folder.folders(ROOT))):
+        version = parse_version(one.facts.version)
+        assert version is not None
+        text = "\n".join(data.decode(errors="replace") for data in one.files.values())
+        key = (one.facts.engine, version)
+        texts[key] = f"{texts.get(key, '')}\n{text}"
     for (engine, version), text in texts.items():
         yield Help(engine, version, frozenset(_FLAG.findall(text)))
