@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from support.waiting import until
 from system.stores import sessions
 from system.support import World, refused
@@ -30,6 +32,7 @@ STATUS = {
 TAKE_BACK = {"gemini-0.61.0"}
 
 
+@pytest.mark.one_of("trouble")
 def test_trouble_at_the_model_is_named_and_the_session_goes_on(world: World, tmp_path: Path) -> None:
     world.git("config", "agent.stallAfter", "3")
     world.start("MK1 add a retry")
@@ -43,6 +46,7 @@ def test_trouble_at_the_model_is_named_and_the_session_goes_on(world: World, tmp
     assert sessions(world) == {session}
 
 
+@pytest.mark.one_of("trouble")
 def test_trouble_in_the_first_reply_costs_no_session(world: World) -> None:
     """401 is the one of them that no engine retries for long."""
     done = world.agent("start", "-e", world.pin.engine, "--prompt=MK1 AUTHFAIL")

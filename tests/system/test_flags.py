@@ -45,6 +45,7 @@ def test_model_and_permission_of_the_start_are_in_force_on_resume(world: World) 
     assert (world.repo / "three").exists()
 
 
+@pytest.mark.one_of("permission")
 @pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine not in _ASKS_NOBODY], ids=str, scope="session")
 def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: World) -> None:
     """Nothing is added: the first two attempts may not write. What a resume is given, the next one has too."""
@@ -61,6 +62,7 @@ def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: 
     assert (world.repo / "four").exists()
 
 
+@pytest.mark.one_of("permission")
 @pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine in _WIDE_AND_NARROW], ids=str, scope="session")
 def test_a_permission_can_be_taken_back_by_another_flag(world: World) -> None:
     """Side by side, the wider one would win in silence (claude, codex), or the engine would refuse both."""

@@ -6,6 +6,8 @@ import json
 import shlex
 from pathlib import Path
 
+import pytest
+
 from git_agent_fixtures import home
 from system.stores import forget, forget_copies, sessions
 from system.support import World, refused
@@ -16,6 +18,7 @@ UUID_OF_NOBODY = "11111111-2222-4333-8444-555555555555"
 BEGIN_ANEW = {"codex-0.65.0", "gemini-0.36.0"}
 
 
+@pytest.mark.one_of("gone")
 def test_an_id_that_names_no_session_starts_nothing(world: World) -> None:
     world.start("MK1 add a retry")
     session = world.session()
@@ -47,6 +50,7 @@ def test_an_id_that_names_no_session_starts_nothing(world: World) -> None:
     assert world.session() == session
 
 
+@pytest.mark.one_of("other")
 def test_another_sessions_id_resumes_that_conversation_and_says_so(world: World) -> None:
     """Given on the command line, or written into the record by hand: the id decides, and is reported as it is."""
     world.start("MK1 add a retry")
@@ -69,6 +73,7 @@ def test_another_sessions_id_resumes_that_conversation_and_says_so(world: World)
     assert sessions(world) == {mine, other}
 
 
+@pytest.mark.one_of("gone")
 def test_a_session_that_the_engine_has_lost_is_refused(world: World) -> None:
     """As is an id that nobody ever had, which somebody wrote into the record."""
     world.start("MK1 add a retry")
@@ -87,6 +92,7 @@ def test_a_session_that_the_engine_has_lost_is_refused(world: World) -> None:
     assert _everything(world) == before
 
 
+@pytest.mark.one_of("other")
 def test_a_new_conversation_in_the_place_of_the_old_one_is_found_out(world: World, tmp_path: Path) -> None:
     """The store that we can see has the session, the engine's has not: a launcher moved its home, as containers do."""
     world.start("MK1 add a retry")

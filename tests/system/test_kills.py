@@ -73,6 +73,7 @@ def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     assert sessions(world) == {session}
 
 
+@pytest.mark.one_of("end")
 def test_the_machine_crashes_in_the_first_reply(world: World) -> None:
     """Everything dies at once. The run is found again, or the reason why its session cannot be is named."""
     process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")
@@ -84,6 +85,7 @@ def test_the_machine_crashes_in_the_first_reply(world: World) -> None:
     assert world.facts()["attempts"][0]["status"] == "interrupted"
 
 
+@pytest.mark.one_of("end")
 def test_ctrl_c_in_the_first_reply(world: World) -> None:
     process = in_a_reply(world, "start", "-e", world.pin.engine, "--prompt=MK1 SLOWSTREAM")
     ended(world, process, signal.SIGINT, 130)
@@ -125,7 +127,7 @@ def test_of_two_sessions_that_may_be_the_runs_none_is_taken(world: World) -> Non
     assert world.session() == mine
 
 
-@pytest.mark.one_of("signal")
+@pytest.mark.one_of("end")
 @pytest.mark.parametrize(
     ("number", "status"),
     [pytest.param(signal.SIGTERM, 143, id="SIGTERM"), pytest.param(signal.SIGINT, 130, id="Ctrl-C")],
@@ -144,6 +146,7 @@ def test_a_signal_in_a_tool_call_of_the_second_turn(world: World, number: signal
     assert sessions(world) == {session}
 
 
+@pytest.mark.one_of("end")
 def test_a_time_out_in_a_tool_call(world: World) -> None:
     """Whether the time was enough to reach the tool is the machine's affair; that nothing is left is not."""
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
