@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import settings as reading
@@ -13,8 +13,10 @@ from git_agent_runner.embedded import refuse_tracked_runs
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import discover
 from git_agent_runner.model import Repository, Settings
+from git_agent_runner.store.document import ignore
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from git_agent_runner.engines.spec import Engine
@@ -36,10 +38,14 @@ class Context(NamedTuple):
     cwd: str
 
 
-def load(environ: Mapping[str, str] = os.environ, refused: Callable[[UserError], None] | None = None) -> Context:
+def load(
+    environ: Mapping[str, str] = os.environ,
+    refused: Callable[[UserError], None] | None = None,
+    warn: Callable[[str], None] = ignore,
+) -> Context:
     """Raises UserError where there is no repository with a work tree, or a setting is not to be used.
 
-    `refused` is told of such settings instead, and they count as not set.
+    `refused` gets such settings instead, and they count as not set. `warn`: see Index.
     """
     _refuse_odd_clock()
     cwd = _here()
@@ -47,14 +53,28 @@ def load(environ: Mapping[str, str] = os.environ, refused: Callable[[UserError],
     settings, config = reading.load(repo, environ, refused)
     layout = Layout(repo.common_dir)
     refuse_tracked_runs(repo, layout.root)
-    return Context(repo, layout, Index(layout), settings, config, environ, cwd)
+    return Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
 
 
 def look() -> Context:
     """For commands that only read: what a setting that is not valid would say is a warning. One that is not the
     person's own is refused there, too.
     """
-    return load(refused=_warned)
+    return load(refused=_warned, warn=once())
+
+
+def once() -> Callable[[str], None]:
+    """Prints each warning the first time: a record is read more than once."""
+    printed: set[str] = set()
+
+    def warn(text: str) -> None:
+        from git_agent_runner import present
+
+        if text not in printed:
+            printed.add(text)
+            present.warn(text, ("git agent doctor",))
+
+    return warn
 
 
 def _warned(error: UserError) -> None:
@@ -92,13 +112,13 @@ def find_program(ctx: Context, engine: Engine) -> Probe:
     return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
 
 
-def later(before: str) -> str:
-    """Now, or `before` where the clock was set back since: what a run was last seen at never moves into the past.
-
-    A clock that was wrong by more than a day had never been believed.
+def later(*before: str) -> str:
+    """Now, or the last of `before` where the clock was set back since: what a run was last seen at never moves into the
+    past. A clock that was wrong by more than a day had never been believed.
     """
-    tomorrow = timestamp(datetime.now(UTC) + timedelta(days=1))
-    return max(before, timestamp()) if before < tomorrow else timestamp()
+    now = time.time()
+    seen = [then for then in map(moment, before) if then is not None and then < now + 86400]
+    return timestamp(datetime.fromtimestamp(max([now, *seen]), UTC))
 
 
 def timestamp(moment: datetime | None = None) -> str:

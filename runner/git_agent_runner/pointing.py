@@ -13,6 +13,7 @@ from git_agent_runner.identity import Claim, Identities
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.search import Search
 from git_agent_runner.store import attempts, cache, pointer
+from git_agent_runner.times import moment
 
 
 def point(ctx: Context, record: Record) -> None:
@@ -98,7 +99,7 @@ def _began_later(ctx: Context, identities: Identities, handle: str, branch: str,
     if other is None or identities.owner(other) != branch:
         return False
     last = attempts.latest(ctx.layout, other.run_id)
-    return last is not None and last.started_at > attempt.started_at
+    return last is not None and (moment(last.started_at) or 0.0) > (moment(attempt.started_at) or 0.0)
 
 
 def _identities(ctx: Context) -> Identities:

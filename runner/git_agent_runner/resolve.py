@@ -11,6 +11,7 @@ from git_agent_runner.search import Resolved, Search
 from git_agent_runner.settings import Config
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import is_handle
+from git_agent_runner.times import moment
 
 __all__ = ["Resolved", "resolve"]
 
@@ -98,7 +99,7 @@ def _by_pointer(search: Search) -> Resolved | None:
     ours = [record for record in records if search.counts(record)]
     if branch is None or not ours:
         return None
-    best = max(ours, key=lambda record: (search.identities.claim(branch, record), record.updated_at))
+    best = max(ours, key=lambda record: (search.identities.claim(branch, record), moment(record.updated_at) or 0.0))
     return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle")
 
 

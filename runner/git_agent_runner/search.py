@@ -66,7 +66,7 @@ class Search:
     def rows(self) -> list[Row]:
         from git_agent_runner.store.cache import listing  # not for a branch with a pointer
 
-        rows, problems = listing(self.index.layout, self.now)
+        rows, problems = listing(self.index.layout, self.now, warn=self.index.warn)
         self.says |= dict.fromkeys(problem.message for problem in problems)
         return rows
 

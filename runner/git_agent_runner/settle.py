@@ -227,7 +227,7 @@ def _write_record(ctx: Context, attempt: Attempt, since: str = "") -> Record:
             parent_session=attempt.parent_session,
             store=attempt.store if attempt.session != old.session or attempt.resumed in _THERE else old.store,
             attempts=attempt.number,
-            updated_at=later(max(old.updated_at, since)),
+            updated_at=later(old.updated_at, since),
         ),
     )
 

@@ -158,7 +158,7 @@ def _cut(text: str) -> str:
     [
         pytest.param(lambda _: "", id="empty"),
         pytest.param(_cut, id="torn"),
-        pytest.param(lambda text: text.replace("list 3", "list 9"), id="another version"),
+        pytest.param(lambda text: text.replace("list 4", "list 9"), id="another version"),
         pytest.param(lambda text: text.replace("\nr", "\n\nr", 1), id="a line too many"),
         pytest.param(lambda text: text.replace("\tcccccccc.yaml", ""), id="a line without its stamp"),
         pytest.param(lambda text: text.replace("\tcodex", ""), id="a column short"),

@@ -31,6 +31,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     attempts.scraps,
     attempts.half_written,
     records.corrupt,
+    records.doubled,
     records.unrecorded,
     records.without_directory,
     attempts.unsettled,

@@ -11,7 +11,7 @@ from functools import partial
 
 from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known
+from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, key_twice
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines.files import names
 from git_agent_runner.errors import UserError
@@ -87,8 +87,9 @@ def scraps(known: Known) -> Iterator[Finding]:
 
 def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
     ctx = known.ctx
+    doubled: list[str] = []
     try:
-        attempts.read(ctx.layout, run_id, number)
+        attempts.read(ctx.layout, run_id, number, doubled.append)
     except CorruptRecord as problem:
         folder = ctx.layout.attempt(run_id, number)
         if not (_printed(ctx, run_id, number) or _written(ctx, run_id, number)):
@@ -98,6 +99,7 @@ def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
             yield Finding("attempt_unreadable", problem.message, "use that git-agent here, too")
         else:
             yield Finding("attempt_unreadable", problem.message, REPAIR, partial(_remake, known, run_id, number))
+    yield from map(key_twice, doubled)
 
 
 def _printed(ctx: Context, run_id: str, number: int) -> bool:

@@ -32,16 +32,22 @@ class Finding(NamedTuple):
     prune: Callable[[], object] | None = None
 
 
+def key_twice(problem: str) -> Finding:
+    """Which of the two is right, only the person knows."""
+    return Finding("record_doubled", problem, "delete one of these lines")
+
+
 class Known(NamedTuple):
     """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds.
 
-    `refused` are settings that count as not set.
+    `doubled`: sentences about records with a key that is there twice. `refused` are settings that count as not set.
     """
 
     ctx: Context
     runs: dict[str, str]
     records: dict[str, Record]
     corrupt: tuple[CorruptRecord, ...]
+    doubled: tuple[str, ...]
     noted: notes.Notes
     now: float
     refused: tuple[UserError, ...] = ()
@@ -49,9 +55,11 @@ class Known(NamedTuple):
 
 def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known:
     """Raises UserError `index_unreadable`."""
-    records, corrupt = ctx.runs.read_all()
+    doubled: list[str] = []
+    records, corrupt = ctx.runs._replace(warn=doubled.append).read_all()
     runs = {handle_of(name): name for name in run_ids(ctx)}
-    return Known(ctx, runs, {record.handle: record for record in records}, tuple(corrupt), _noted(ctx), now, refused)
+    by_handle = {record.handle: record for record in records}
+    return Known(ctx, runs, by_handle, tuple(corrupt), tuple(doubled), _noted(ctx), now, refused)
 
 
 def still(ctx: Context, handle: str) -> Record | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, still
+from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, key_twice, still
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import hold
@@ -27,6 +27,11 @@ def corrupt(known: Known) -> Iterator[Finding]:
         else:
             mend = f"correct it by hand, since its run directory is gone; or forget it: rm {quote(problem.path)}"
             yield Finding("record_corrupt", problem.message, mend)
+
+
+def doubled(known: Known) -> Iterator[Finding]:
+    """Records with a key that is there twice."""
+    yield from map(key_twice, known.doubled)
 
 
 def unrecorded(known: Known) -> Iterator[Finding]:

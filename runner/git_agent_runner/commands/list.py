@@ -29,7 +29,7 @@ def command(everything: bool, as_json: bool) -> int:
     """List this repository's runs, those of all branches and work trees, newest first."""
     ctx = context.look()
     now = time.time()
-    found = cache.listing(ctx.layout, now, None if everything else NEWEST)
+    found = cache.listing(ctx.layout, now, None if everything else NEWEST, ctx.runs.warn)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
     if noted := _noted(ctx, [row.handle for row in rows]) if everything or len(rows) < NEWEST else []:

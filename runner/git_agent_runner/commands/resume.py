@@ -86,7 +86,7 @@ def command(  # noqa: PLR0917  click passes options by name
     _refuse_nonsense(strict=strict, fallback=fallback, jobs=jobs, everything=everything)
     if not everything:
         _only_one({"--wait": wait, "--kill": kill, "--dry-run": dry_run}, {"-i": interactive, "--terminal": terminal})
-    ctx = context.load()
+    ctx = context.load(warn=context.once())
     named, said = _words(ctx, words, handle)
     if everything:
         _refuse_beside_all(named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
@@ -133,14 +134,17 @@ def refuse_links(layout: Layout, path: str) -> None:
             raise UserError(f"'{place}' is a symbolic link; nothing is written there", code="write_failed", hints=hints)
 
 
-def read(layout: Layout, run_id: str, number: int) -> Attempt:
-    """Raises CorruptRecord, also when there is no attempt.yaml: git-agent was killed before it wrote one."""
+def read(layout: Layout, run_id: str, number: int, warn: Callable[[str], None] = ignore) -> Attempt:
+    """Raises CorruptRecord, also when there is no attempt.yaml: git-agent was killed before it wrote one.
+
+    `warn`: see Index.
+    """
     path = f"{layout.attempt(run_id, number)}/{FILE}"
     try:
         text = read_text(path)
     except FileNotFoundError:
         raise CorruptRecord(path, None, "there is no such file") from None
-    return document.parse(SHAPE, text, path, ignore)
+    return document.parse(SHAPE, text, path, warn)
 
 
 def outputs(layout: Layout, attempt: Attempt) -> dict[Source, Path]:
@@ -159,11 +163,12 @@ def numbers(layout: Layout, run_id: str) -> list[int]:
 
 
 def readable(layout: Layout, run_id: str) -> tuple[list[Attempt], list[str]]:
-    """The attempts that can be read, and what is wrong with the others."""
-    found, problems = [], []
+    """The attempts that can be read, and what is wrong with these and the others."""
+    found: list[Attempt] = []
+    problems: list[str] = []
     for number in numbers(layout, run_id):
         try:
-            found.append(read(layout, run_id, number))
+            found.append(read(layout, run_id, number, problems.append))
         except CorruptRecord as problem:
             problems.append(problem.message)
     return found, problems

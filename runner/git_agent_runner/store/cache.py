@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -22,12 +22,12 @@ from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store import atomic
-from git_agent_runner.store.document import CorruptRecord, read_text
+from git_agent_runner.store.document import CorruptRecord, ignore, read_text
 from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.times import moment
 
-_HEADER = b"git-agent list 3"
+_HEADER = b"git-agent list 4"
 _RACY_NS = 20_000_000
 _RUN, _PROBLEM = "r", "~"  # in this order: sorted downwards, what is wrong comes first
 _NONE = "\\N"
@@ -68,22 +68,24 @@ def by_start(row: Row) -> tuple[float, str]:
     return (-(moment(row.created_at) or moment(row.run_id[:16]) or 0.0), row.run_id)
 
 
-def listing(layout: Layout, now: float, newest: int | None = None) -> Listing:
-    """All runs, or the `newest` ones. `now` is in seconds since the epoch, taken before the call.
+def listing(layout: Layout, now: float, newest: int | None = None, warn: Callable[[str], None] = ignore) -> Listing:
+    """All runs, or the `newest` ones. `now` is in seconds since the epoch, taken before the call. `warn`: see Index.
 
     Raises UserError `index_unreadable`. A cache that cannot be written is done without.
     """
     with _without_gc():
         stamps = _stamps(layout)
         try:
-            return _listing(layout, now, newest, stamps, _load(layout.cache_file))
+            return _listing(layout, now, newest, stamps, _load(layout.cache_file), warn)
         except ValueError:  # a line of the cache that we would not write
-            return _listing(layout, now, newest, stamps, b"")
+            return _listing(layout, now, newest, stamps, b"", warn)
 
 
-def _listing(layout: Layout, now: float, newest: int | None, stamps: list[str], cache: bytes) -> Listing:
+def _listing(
+    layout: Layout, now: float, newest: int | None, stamps: list[str], cache: bytes, warn: Callable[[str], None]
+) -> Listing:
     head = _head(stamps)
-    lines = _lines(cache, len(head)) if cache.startswith(head) else _renewed(layout, now, stamps, cache)
+    lines = _lines(cache, len(head)) if cache.startswith(head) else _renewed(layout, now, stamps, cache, warn)
     found = Listing([], [])
     for line in lines:
         rest, _, _ = line.rpartition("\t")
@@ -96,7 +98,7 @@ def _listing(layout: Layout, now: float, newest: int | None, stamps: list[str], 
     return found
 
 
-def _renewed(layout: Layout, now: float, stamps: list[str], cache: bytes) -> list[str]:
+def _renewed(layout: Layout, now: float, stamps: list[str], cache: bytes, warn: Callable[[str], None]) -> list[str]:
     """All lines, sorted: of entries in the cache that still count, and of records read anew."""
     present = set(stamps)
     cached = {line.rpartition("\t")[2]: line for line in _lines(cache, cache.find(b"\n\n") + 2)}
@@ -106,7 +108,7 @@ def _renewed(layout: Layout, now: float, stamps: list[str], cache: bytes) -> lis
     for stamp in [stamp for stamp in stamps if stamp not in cached]:
         name, _, mtime = stamp.rsplit(" ", 2)
         if handle := handle_of_file(name):
-            rest, lasting = _read(layout, handle)
+            rest, lasting = _read(layout, handle, warn)
             if lasting and int(mtime) < trusted_before:
                 kept.append(f"{rest}\t{stamp}")
             else:
@@ -168,22 +170,29 @@ def _save(path: str, stamps: list[str], lines: list[str], old: bytes) -> None:
             atomic.write(path, cache, durable=False)
 
 
-def _read(layout: Layout, handle: str) -> tuple[str, bool]:
-    """The rest of a line, empty if the record is gone, and whether it lasts as long as the file stays the same."""
+def _read(layout: Layout, handle: str, warn: Callable[[str], None]) -> tuple[str, bool]:
+    """The rest of a line, empty if the record is gone, and whether it lasts as long as the file stays the same: what
+    there is a warning about is read again each time.
+    """
     path = layout.index_file(handle)
+    warnings: list[str] = []
     try:
-        record = parse_file(read_text(path), path, handle)
+        record = parse_file(read_text(path), path, handle, warnings.append)
     except FileNotFoundError:
         return "", False
     except CorruptRecord as problem:
         line = None if problem.line is None else str(problem.line)
         # What the operating system refuses, such as a file without permission, may change without a new mtime.
         return _join(_PROBLEM, [handle, line, problem.reason]), not isinstance(problem.__cause__, OSError)
-    return _join(_RUN, _columns(record)), True
+    for text in warnings:
+        warn(text)
+    return _join(_RUN, _columns(record)), not warnings
 
 
 def _columns(record: Record) -> list[str | None]:
+    """What sorts them comes first: times may be written in any time zone."""
     return [
+        f"{max(0.0, moment(record.updated_at) or 0.0):019.6f}",
         record.updated_at,
         record.handle,
         record.run_id,
@@ -200,7 +209,7 @@ def _columns(record: Record) -> list[str | None]:
 
 
 def _row(rest: str) -> Row:
-    columns = _split(rest)
+    _, *columns = _split(rest)
     columns[_ATTEMPTS] = int(columns[_ATTEMPTS])
     if len(columns) != len(Row._fields):
         raise ValueError(rest)

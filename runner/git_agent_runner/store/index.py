@@ -141,7 +141,7 @@ def handle_of_file(name: str) -> str | None:
     return handle if name.endswith(SUFFIX) and is_handle(handle) else None
 
 
-def parse_file(text: str, path: str, handle: str, warn: Callable[[str], None] = ignore) -> Record:
+def parse_file(text: str, path: str, handle: str, warn: Callable[[str], None]) -> Record:
     """The record in the file of `handle`. Raises CorruptRecord, also when it is another run's."""
     record = records.parse(text, path, warn)
     if record.handle != handle:

@@ -73,11 +73,11 @@ def _joined(done: Joined, commit: str, mine: list[Entry], other: list[Entry], kn
 
 def union(ours: str, theirs: str) -> str:
     """The lines of both, each once; of two lines with one handle the one with the newest `updatedAt`."""
-    chosen: dict[str, tuple[str, str]] = {}
+    chosen: dict[str, tuple[float, str]] = {}
     for line in (*ours.split("\n"), *theirs.split("\n")):
         note = noteline.parse_line(line)
-        key, rank = (note.handle, (noteline.age(note), line)) if note else (line, ("", line))
-        if line.strip() and rank > chosen.get(key, ("", "")):
+        key, rank = (note.handle, (noteline.age(note), line)) if note else (line, (0.0, line))
+        if line.strip() and rank > chosen.get(key, (0.0, "")):
             chosen[key] = rank
     return "".join(f"{line}\n" for line in sorted(line for _, line in chosen.values()))
 

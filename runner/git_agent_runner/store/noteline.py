@@ -16,10 +16,11 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.store.layout import handle_of, is_handle, is_run_id
 from git_agent_runner.store.records import json_line
+from git_agent_runner.times import moment
 
 LINE_LIMIT = 64 << 10  # bytes
 KEYS = ("schema", "handle", "runId", "agentName", "session", "branch", "launch", "updatedAt", "host")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _ENGINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
@@ -61,17 +62,16 @@ def parse(text: str, commit: str = "") -> tuple[list[Note], list[str]]:
     return sorted(newest.values(), key=age, reverse=True), problems
 
 
-def age(run: Note | Record) -> str:
-    """What sorts runs by their last change: without its Z, a time with a fraction sorts after the one without.
-
-    A time to come would win for ever, so it comes last.
+def age(run: Note | Record) -> float:
+    """What sorts runs by their last change, whatever time zone it is written in. A time to come would win for ever, so
+    it comes last.
     """
-    return "" if is_to_come(run) else run.updated_at.removesuffix("Z")
+    return 0.0 if is_to_come(run) else moment(run.updated_at) or 0.0
 
 
 def is_to_come(run: Note | Record) -> bool:
     """Was it changed later than now? Clocks differ; a day is enough for them."""
-    return run.updated_at > time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 86400))
+    return (moment(run.updated_at) or 0.0) > time.time() + 86400
 
 
 def parse_line(line: str, commit: str = "") -> Note | None:
