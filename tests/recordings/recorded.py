@@ -13,7 +13,7 @@ from git_agent_fixtures.recording.model import Recording
 from git_agent_runner.engines.spec import Version, parse_version
 
 ROOT = Path(__file__).parents[2] / "fixtures" / "recordings"
-_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
 class Help(NamedTuple):
@@ -45,4 +45,4 @@ def helps() -> Iterator[Help]:
         key = (one.facts.engine, version)
         texts[key] = f"{texts.get(key, '')}\n{text}"
     for (engine, version), text in texts.items():
-        yield Help(engine, version, frozenset(_FLAG.findall(text)))
+        yield Help(engine, version, frozenset(FLAG.findall(text)))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import pytest
 
-from git_agent_runner.engines import load
+from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.check import is_help
+from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.spec import Option, Version, dotted, within
-from recordings.recorded import Help, helps
+from recordings.recorded import FLAG, ROOT, Help, helps
 
 # Accepted and not named in help; the option's own `source` says what proves it.
 HIDDEN = {
@@ -41,6 +46,9 @@ HIDDEN = {
 }
 # Flags of other subcommands that share a name with one of `run`.
 ELSEWHERE = {"opencode": {"--password", "--port"}}
+
+# Rows whose recording was imported: what its command line was is told by its name only.
+UNTOLD = {"claude": [(("--max-turns",), "claude/2.1.76/x16-start-max-turns1")]}
 
 every_version = pytest.mark.parametrize("known", list(helps()), ids=lambda one: f"{one.engine}-{dotted(one.version)}")
 
@@ -77,3 +85,25 @@ def test_a_flag_that_is_moved_is_noticed() -> None:
 
 def _next(version: Version) -> Version:
     return (*version[:-1], version[-1] + 1)
+
+
+@cache
+def shown(place: Path) -> frozenset[str]:
+    """The flags in a recording's command line, or in what it printed if that is a help text."""
+    one = folder.read(place)
+    if is_help(one):
+        return frozenset(FLAG.findall("\n".join(data.decode(errors="replace") for data in one.files.values())))
+    return frozenset(word.partition("=")[0] for word in one.facts.argv)
+
+
+# faults F10
+@pytest.mark.parametrize("engine", MODULES)
+def test_every_recording_that_a_row_cites_is_there_and_shows_the_flag(engine: str) -> None:
+    """`*` stands for any version. Issues, changelogs and bundles are cited in words."""
+    cited = [option for option in load(engine).options if option.source.startswith((f"{engine}/", f"{engine} --help"))]
+    wrong = [
+        (option.names, option.source)
+        for option in cited
+        if not any(shown(place).intersection(option.names) for place in sorted(ROOT.glob(option.source)))
+    ]
+    assert wrong == UNTOLD.get(engine, [])

@@ -150,5 +150,5 @@ def test_what_a_run_was_last_seen_at_is_the_later_instant(
     seen: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = moment("2026-11-20T21:45:00Z")  # the clock was set back
-    monkeypatch.setattr(context.time, "time", lambda: now)
+    monkeypatch.setattr("git_agent_runner.context.time.time", lambda: now)
     assert context.later(*seen) == "2026-11-20T22:00:00.000Z"

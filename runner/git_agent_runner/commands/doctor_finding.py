@@ -47,10 +47,10 @@ class Known(NamedTuple):
     runs: dict[str, str]
     records: dict[str, Record]
     corrupt: tuple[CorruptRecord, ...]
-    doubled: tuple[str, ...]
     noted: notes.Notes
     now: float
     refused: tuple[UserError, ...] = ()
+    doubled: tuple[str, ...] = ()
 
 
 def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known:
@@ -59,7 +59,7 @@ def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known
     records, corrupt = ctx.runs._replace(warn=doubled.append).read_all()
     runs = {handle_of(name): name for name in run_ids(ctx)}
     by_handle = {record.handle: record for record in records}
-    return Known(ctx, runs, by_handle, tuple(corrupt), tuple(doubled), _noted(ctx), now, refused)
+    return Known(ctx, runs, by_handle, tuple(corrupt), _noted(ctx), now, refused, tuple(doubled))
 
 
 def still(ctx: Context, handle: str) -> Record | None:
