@@ -273,26 +273,12 @@ def dirty(repo: Repository) -> bool:
 
 
 def commit_summary(repo: Repository, oid: str) -> Summary | None:
-    """A commit for a person, by its full name; None if it is gone. GitPython reads it where it can."""
+    """A commit for a person, by its full name; None if it is gone, or no commit."""
     if not is_oid(oid):
         return None
-    if len(oid) == 64:  # GitPython 3.2.1 knows names of 20 bytes only: `head.commit` fails in sha256 repositories
-        return _summary_from_git(repo, oid)
-    import git
-
-    with git.Repo(repo.top) as handle:
-        handle.git.update_environment(GIT_DIR=repo.git_dir)
-        try:
-            commit = handle.commit(oid)
-            return Summary(commit.hexsha, str(commit.summary), str(commit.author.name), commit.authored_date)
-        except ValueError:  # BadName is one too
-            return None
-
-
-def _summary_from_git(repo: Repository, oid: str) -> Summary | None:
-    words = ("show", "-s", "--no-show-signature", "--format=%H%x00%s%x00%an%x00%at", "--end-of-options", oid)
-    done = in_repo(repo, *words, check=False)
-    if done.status:
+    words = ("log", "--no-walk", "--no-show-signature", "--encoding=UTF-8", "--format=%H%x00%s%x00%an%x00%at", "--end-of-options", oid, "--")
+    facts = in_repo(repo, *words, check=False).out.rstrip("\n").split("\0")
+    if len(facts) != 4:
         return None
-    name, subject, author, when = done.out.rstrip("\n").split("\0")
+    name, subject, author, when = facts
     return Summary(name, subject, author, int(when))

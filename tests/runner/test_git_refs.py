@@ -173,3 +173,12 @@ def test_commit_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: s
     assert refs.commit_summary(facts, oid) == refs.Summary(oid, "Add ü", "A. Author", EPOCH)
     assert refs.commit_summary(facts, "1" * len(oid)) is None
     assert refs.commit_summary(facts, "--output=pwn") is None
+
+
+def test_a_commit_summary_is_utf_8_and_of_a_commit(repo: GitRepo) -> None:
+    repo.git("config", "i18n.logOutputEncoding", "ISO-8859-1")
+    oid = repo.commit("Add ü")
+    facts = repo.facts()
+    found = refs.commit_summary(facts, oid)
+    assert found is not None and found.subject == "Add ü"
+    assert refs.commit_summary(facts, repo.git("rev-parse", f"{oid}^{{tree}}")) is None
