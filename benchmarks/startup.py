@@ -1,4 +1,4 @@
-"""What a person waits for before anything happens: `resume --dry-run` and `list`, as whole processes.
+"""What a person waits for before anything happens: `resume --dry-run`, `status` and `list`, as whole processes.
 
 The yardstick U is a Python that imports what this program is built on and does nothing with it.
 """
@@ -43,6 +43,7 @@ def _cases(site: Site, way: str, argv: tuple[str, ...]) -> Iterator[tuple[Case, 
         limits = NO_LIMITS if branch == NOTED else Limits(ratio=0.7)
         yield _case(site, f"{way} resume --dry-run, {branch}", (*argv, *RESUME), tree), limits
     tree = site.trees["feature/claude"]
+    yield _case(site, f"{way} status", (*argv, "status"), tree), Limits(ratio=1.1)
     yield _case(site, f"{way} list", (*argv, "list"), tree), Limits(ratio=1.0)
     changed = _case(site, f"{way} list, one record changed", (*argv, "list"), tree)
     attempts = count(2)

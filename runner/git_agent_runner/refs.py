@@ -276,7 +276,16 @@ def commit_summary(repo: Repository, oid: str) -> Summary | None:
     """A commit for a person, by its full name; None if it is gone, or no commit."""
     if not is_oid(oid):
         return None
-    words = ("log", "--no-walk", "--no-show-signature", "--encoding=UTF-8", "--format=%H%x00%s%x00%an%x00%at", "--end-of-options", oid, "--")
+    words = (
+        "log",
+        "--no-walk",
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        "--format=%H%x00%s%x00%an%x00%at",
+        "--end-of-options",
+        oid,
+        "--",
+    )
     facts = in_repo(repo, *words, check=False).out.rstrip("\n").split("\0")
     if len(facts) != 4:
         return None

@@ -180,5 +180,6 @@ def test_a_commit_summary_is_utf_8_and_of_a_commit(repo: GitRepo) -> None:
     oid = repo.commit("Add ü")
     facts = repo.facts()
     found = refs.commit_summary(facts, oid)
-    assert found is not None and found.subject == "Add ü"
+    assert found is not None
+    assert found.subject == "Add ü"
     assert refs.commit_summary(facts, repo.git("rev-parse", f"{oid}^{{tree}}")) is None
