@@ -44,7 +44,7 @@ def run(words: Sequence[str]) -> int:
 @click.option("--prompt-file", metavar="FILE", help="Read it from FILE.")
 @click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
 @click.option("--resume", is_flag=True, help="Go on with this branch's session, where there is one.")
-@click.option("--timeout", metavar="SECONDS", help="End the engine after this time.")
+@click.option("--timeout", metavar="TIME", help="End the engine after this time: 600, 90s, 10m, 2h.")
 @click.option("--on-failure", type=click.Choice(["pass", "fail"]), help="Does a failed run fail the hook? pass.")
 @click.argument("files", nargs=-1)
 def command(

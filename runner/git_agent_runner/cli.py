@@ -7,7 +7,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 # What imports make lives to the end: to look through it for garbage, now and at the end, is a tenth of a short run.
@@ -62,15 +62,21 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            near = [f"did you mean {name}?" for name in get_close_matches(args[0], COMMANDS, 1)]
-            raise UsageError(f"no such command '{shown(args[0])}'", hints=(*near, "git agent -h shows what it takes"))
+            hints = (*_near(args[0], COMMANDS), "git agent -h shows what it takes")
+            raise UsageError(f"no such command '{shown(args[0])}'", hints=hints)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _near(word: str, words: Iterable[str]) -> list[str]:
+    """A hint, where one of the words is probably what was meant. The dashes of two options make them no more alike."""
+    from difflib import get_close_matches
+
+    bare = {one.lstrip("-"): one for one in words}
+    return [f"did you mean {bare[name]}?" for name in get_close_matches(word.lstrip("-"), bare, 1, 0.75)]
 
 
 def print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -131,7 +137,7 @@ def usage(error: click.UsageError) -> UsageError:
     name = error.option_name
     option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.info_name) or "")
     hints = (
-        *([f"did you mean {error.possibilities[0]}?"] if error.possibilities else []),
+        *_near(name, error.possibilities or ()),
         *([f"a message that begins with a dash: {option}='{name} …'; engine flags follow --"] if option else []),
         help_hint,
     )

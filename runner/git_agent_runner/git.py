@@ -68,7 +68,7 @@ class GitError(UserError):
 
     def __init__(self, words: Sequence[str], result: Result) -> None:
         command = next((word for word in words if not word.startswith("-")), "")
-        super().__init__(f"git {command} failed: {reason(result)}", code="git_failed")
+        super().__init__(f"git {command} failed: {reason(result)}{_remote(result)}", code="git_failed")
         self.result = result
 
 
@@ -86,14 +86,25 @@ def own_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in LOCAL_ENV_VARS or name in CONFIG_ENV_VARS}
 
 
+_PREFIXES = ("fatal: ", "error: ")
+
+
 def reason(result: Result) -> str:
     """Git's reason in one line: the line that `fatal:` or `error:` begins, else the last one it printed."""
     lines = [line.strip() for line in result.err.split("\n") if line.strip()]
-    for prefix in ("fatal: ", "error: "):
-        for line in lines:
-            if line.startswith(prefix):
-                return line.removeprefix(prefix)
+    found = next((line for prefix in _PREFIXES for line in lines if line.startswith(prefix)), None)
+    while found and found.startswith(_PREFIXES):  # git says `fatal: fatal:` where one git called another
+        found = found.partition(":")[2].strip()
+    if found:
+        return found
     return lines[-1] if lines else f"exit status {result.status}"
+
+
+def _remote(result: Result) -> str:
+    """What the server printed last, such as why a hook of its own refused a push."""
+    lines = [line.strip() for line in result.err.split("\n")]
+    told = [line for line in lines if line.startswith(("remote: ", "! ["))]
+    return f" ({'; '.join(told[-4:])})" if told else ""
 
 
 def run(
@@ -209,9 +220,9 @@ def _refusal(facts: list[str], result: Result, cwd: str) -> UserError:
     if len(facts) > 3:
         return UserError("the repository's path holds a line break", code="not_a_repository")
     # The name of the setting is not translated, and git's own text says what to do about it.
-    text = result.err.strip().removeprefix("fatal: ")
-    if "safe.directory" in text:
-        return UserError(text, code="dubious_ownership")
+    if "safe.directory" in result.err:
+        ways = [line.strip() for line in result.err.splitlines() if "safe.directory" in line]
+        return UserError(reason(result), code="dubious_ownership", hints=tuple(ways))
     return UserError(f"{reason(result)} (in '{cwd}')", code="not_a_repository")
 
 

@@ -9,7 +9,8 @@ from typing import IO, Any
 import click
 
 from git_agent_runner.errors import UsageError
-from git_agent_runner.present import quote
+from git_agent_runner.present import quote, shown
+from git_agent_runner.times import duration
 
 ENGINE_ARGS = "git_agent.engine_args"
 _SHIELD = "\0message:"
@@ -160,8 +161,17 @@ def _usable(data: bytes, source: str) -> str:
     return text
 
 
-def seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
-    """A duration: click takes `nan` for a number in every range."""
-    if value is not None and value != value:  # noqa: PLR0124  only nan differs from itself
-        raise click.BadParameter("nan is no number of seconds")
+def seconds(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+    """The duration after --timeout, in seconds. Raises UsageError."""
+    value = None if text is None else duration(text)
+    if text is not None and not value:
+        raise UsageError(f"invalid duration '{shown(text)}'", hints=("write seconds, or 90s, 10m, 2h: --timeout 10m",))
     return value
+
+
+def only_one(*groups: dict[str, bool]) -> None:
+    """Raises UsageError where more than one flag of a group is given."""
+    for flags in groups:
+        given = [name for name, is_given in flags.items() if is_given]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} exclude each other", hints=("give one of them",))

@@ -98,6 +98,9 @@ def pasteable(invocation: Invocation) -> str:
     return f"cd {quote(invocation.cwd)} && {line}"
 
 
+_INDENT = " " * 10  # below the text of a summary's line
+
+
 class Summary(NamedTuple):
     """The four lines after an attempt."""
 
@@ -118,7 +121,20 @@ def print_summary(summary: Summary) -> None:
         ("resume", summary.resume),
     )
     for name, text in rows:
-        print(f"{name:<9} {shown(text)}", file=sys.stderr, flush=True)
+        print(_folded(f"{name:<9} {shown(text)}"), file=sys.stderr, flush=True)
+
+
+def _folded(line: str) -> str:
+    """On a terminal that is too narrow a line goes on below, at a blank and indented: terminals break within words."""
+    if not sys.stderr.isatty():
+        return line
+    import os
+    import textwrap
+
+    width = os.get_terminal_size(sys.stderr.fileno()).columns
+    if width <= 2 * len(_INDENT):
+        return line
+    return textwrap.fill(line, width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

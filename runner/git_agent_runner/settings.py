@@ -19,11 +19,11 @@ from git_agent_runner.git import in_repo
 from git_agent_runner.model import Repository, Settings
 from git_agent_runner.present import quote
 from git_agent_runner.refs import worktrees
+from git_agent_runner.times import duration
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
 TERMINALS = ("tmux", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
 _LARGEST = 4 << 20  # bytes of a file that is looked through for a line
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Entry(NamedTuple):
@@ -153,8 +153,8 @@ def _terminal(settings: Settings, entry: Entry, _repo: Repository, _environ: Map
 
 def _stall_after(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     expected = "a positive number of seconds, or 90s, 5m, 1h"
-    text = _checked(entry, "agent.stallAfter", lambda value: _seconds(value) > 0, expected)
-    return settings._replace(stall_after=_seconds(text))
+    text = _checked(entry, "agent.stallAfter", duration, expected)
+    return settings._replace(stall_after=duration(text) or 0.0)
 
 
 def _hints(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
@@ -190,12 +190,6 @@ def _checked(entry: Entry, name: str, valid: Callable[[str], object], expected: 
         place = f"'{entry.file}'" if entry.file else "the command line"
         raise UserError(f"Invalid {name} in {place}; expected {expected}", code="invalid_setting")
     return entry.value
-
-
-def _seconds(text: str) -> float:
-    """Zero for what is no duration."""
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]+)?) ?([smh]?)", text)
-    return float(found[1]) * UNITS[found[2]] if found else 0.0
 
 
 def _words(entry: Entry, name: str) -> list[str]:

@@ -1,6 +1,8 @@
-"""Times as they stand in files: our own, and engines'."""
+"""Times as they are written: in files, by us and by engines, and durations as people type them."""
 
 from __future__ import annotations
+
+import re
 
 
 def moment(text: object) -> float | None:
@@ -11,3 +13,13 @@ def moment(text: object) -> float | None:
         return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
     except (ValueError, OverflowError):
         return None
+
+
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d|w|)")
+_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+
+
+def duration(text: str) -> float | None:
+    """Seconds of `90`, `90s`, `5m`, `1.5h`, `30d` or `8w`; None for anything else."""
+    found = _DURATION.fullmatch(text)
+    return float(found[1]) * _UNITS[found[2]] if found else None

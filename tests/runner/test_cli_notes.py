@@ -141,6 +141,7 @@ def test_a_remote_that_says_no(two: tuple[Cli, Cli], tmp_path: Path) -> None:
     hook.chmod(0o755)
     done = one.run("notes", "push", "--json")
     assert (done.status, done.json["error"]["code"]) == (128, "git_failed")
+    assert "remote: no notes here" in done.err  # faults B17: the server's own reason
     assert one.noted() == [A]
 
 

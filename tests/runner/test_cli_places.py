@@ -209,3 +209,15 @@ def test_a_directory_of_the_engines_own_flag(cli: Cli) -> None:
     begun = cli.begin("codex", "--", "-C", "sub")
     cli.ok("resume", "go on")
     assert (begun.launch_args, [call["cwd"] for call in cli.calls()]) == ((), [str(cli.repo.path / "sub")] * 2)
+
+
+def test_a_record_that_names_no_directory(cli: Cli) -> None:
+    """faults F5: such as one that another tool wrote; agent.defaultDirectory says where it resumes."""
+    begun = cli.begin()
+    (cli.repo.path / "src").mkdir()
+    file = cli.repo.path / f".git/agent/index/{begun.handle}.yaml"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not line.startswith("cwd:")))
+    cli.repo.git("config", "agent.defaultDirectory", "src")
+    cli.ok("resume", "go on")
+    assert cli.calls()[-1]["cwd"] == str(cli.repo.path / "src")

@@ -64,6 +64,32 @@ def told(message: str, *hints: str) -> list[str]:
             told("no such command 'a^[b'", "git agent -h shows what it takes"),
             id="no such command",
         ),
+        pytest.param(  # faults B17
+            ["diff"], told("no such command 'diff'", "git agent -h shows what it takes"), id="far from drift"
+        ),
+        pytest.param(["abort"], told("no such command 'abort'", "git agent -h shows what it takes"), id="not start"),
+        pytest.param(  # faults B17
+            ["start", "--model=x"],
+            told("unknown option '--model'", DASH.format("--prompt", "--model"), HELP.format("start")),
+            id="an engine's option is not --help",
+        ),
+        *[
+            pytest.param(  # faults F11
+                [*words.split(), "x"],
+                told(f"{one} and {other} exclude each other", "give one of them"),
+                id=words,
+            )
+            for words, one, other in [
+                ("start --raw --json", "--raw", "--json"),
+                ("start --raw -i", "--raw", "-i"),
+                ("start --branch main -v", "-v", "--branch"),
+                ("start --branch main --raw", "--raw", "--branch"),
+                ("start --branches-from f -i", "-i", "--branches-from"),
+                ("resume --raw --json", "--raw", "--json"),
+                ("resume --terminal --raw", "--raw", "--terminal"),
+                ("resume -i --raw", "--raw", "-i"),
+            ]
+        ],
         pytest.param(
             ["notes"],
             told(
@@ -161,7 +187,7 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["resume", "--timeout", "0", "x"],
-            told("invalid value for '--timeout': 0.0 is not in the range x>0", HELP.format("resume")),
+            told("invalid duration '0'", "write seconds, or 90s, 10m, 2h: --timeout 10m"),
             id="no time",
         ),
         pytest.param(

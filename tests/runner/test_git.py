@@ -131,7 +131,14 @@ def test_dubious_ownership_shows_gits_own_words(repo: GitRepo, monkeypatch: pyte
     error = refused(repo.path)
     assert error.code == "dubious_ownership"
     assert f"detected dubious ownership in repository at '{repo.path}'" in error.message
-    assert f"git config --global --add safe.directory {repo.path}" in error.message
+    assert error.hints == (f"git config --global --add safe.directory {repo.path}",)  # faults B17: no tab, a hint
+
+
+def test_gits_prefix_is_dropped_as_often_as_it_is_there(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """faults B17"""
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    error = refused(repo.path)
+    assert error.message == f"unable to parse command-line config (in '{repo.path}')"
 
 
 FACTS_IN_A_HOOK = """

@@ -22,8 +22,7 @@ SHOWN = 4  # situations named in one line
 
 @click.command(short_help="Compare a new engine version with the last recorded one")
 @click.argument("engines", metavar="[ENGINE]...", nargs=-1)
-@click.option("--latest", is_flag=True, help="The newest version on the npm registry; the default.")
-@click.option("--version", metavar="V", help="This version of the one ENGINE.")
+@click.option("--version", metavar="V", help="This version of the one ENGINE; otherwise npm's newest.")
 @click.option("--against", metavar="V", help="Compare with this version; otherwise the newest recorded one below.")
 @click.option("--situation", "wanted", metavar="S", multiple=True, help="Only this situation; may be repeated.")
 @click.option("--record", "again", is_flag=True, help="Record the version even where it is recorded.")
@@ -35,7 +34,6 @@ SHOWN = 4  # situations named in one line
 def command(
     *,
     engines: tuple[str, ...],
-    latest: bool,
     version: str | None,
     against: str | None,
     wanted: tuple[str, ...],
@@ -51,8 +49,6 @@ def command(
     """
     with extra():
         import git_agent_fixtures.drift.run  # noqa: F401  its libraries are what may be missing
-    if latest and version:
-        raise UsageError("--latest and --version exclude each other")
     if (version or against) and len(engines) != 1:
         raise UsageError("--version and --against are of one engine", hints=("name it: git agent drift ENGINE",))
     place = recordings() if root is None else root.absolute()
@@ -147,7 +143,7 @@ def _object(report: Report) -> dict[str, Any]:
 def _text(report: Report) -> str:
     if report.base == report.version:
         return f"{report.engine} {report.version} is recorded, and nothing newer is on the registry"
-    lines = [f"{report.engine} {report.base} -> {report.version}: {len(report.situations)} situations compared"]
+    lines = [f"{report.engine} {report.base} -> {report.version}: {_counted(len(report.situations))} compared"]
     relied = [one for one in report.findings if one.relied]
     others = [one for one in report.findings if not one.relied]
     for title, found in (("moved, and relied on:", relied), ("changed, and not relied on:", others)):
@@ -156,6 +152,10 @@ def _text(report: Report) -> str:
     if report.options:
         lines += ["", "rows for the option table:", *(f"  {row}" for row in report.options)]
     return "\n".join(lines if report.findings else [f"{lines[0]}, nothing changed"])
+
+
+def _counted(number: int) -> str:
+    return f"{number} situation{'s' * (number != 1)}"
 
 
 def _line(finding: Finding) -> str:

@@ -143,9 +143,12 @@ def _left(left: Left, record: Record) -> str:
 
 
 def _remedy(done: Finished) -> tuple[str, ...]:
-    """No trust is ever given by us, but we can say how a person gives it."""
+    """How a person gives trust, which we never do, or logs in."""
     record, attempt = done.settled.record, done.settled.attempt
-    flag = load(record.agent_name).trust if attempt.status == "untrusted" else None
+    engine = load(record.agent_name)
+    if attempt.status == "auth_failed" and engine.login:
+        return (f"to log in: {engine.login}",)
+    flag = engine.trust if attempt.status == "untrusted" else None
     words = 'start "<prompt>"' if attempt.kind == "start" else 'resume "<message>"'
     return (f"if you trust '{attempt.cwd}': git agent {words} -- {flag}",) if flag else ()
 

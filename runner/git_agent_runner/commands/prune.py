@@ -12,23 +12,23 @@ from git_agent_runner import context, pruning
 from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.present import print_json, table, warn
+from git_agent_runner.present import print_json, shown, table, warn
 from git_agent_runner.pruning import Criteria, Run
 from git_agent_runner.store import cache
 from git_agent_runner.store.cache import Row
+from git_agent_runner.times import duration
 
 SCHEMA = 1
-_UNITS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _seconds(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
     if text is None:
         return None
-    found = re.fullmatch(r"(\d{1,6})([hdw])", text)
-    if not found:
-        raise UsageError(f"'{text}' is no age", hints=("write 12h, 30d or 8w",))
-    return float(int(found[1]) * _UNITS[found[2]])
+    seconds = duration(text)
+    if seconds is None or text[-1].isdigit():  # a bare number must not delete what somebody meant in days
+        raise UsageError(f"invalid age '{shown(text)}'", hints=("write 12h, 30d or 8w",))
+    return seconds
 
 
 def _bytes(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
@@ -36,7 +36,7 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str | None) -> in
         return None
     found = re.fullmatch(r"(\d{1,12})([KMGT]?)", text.upper())
     if not found:
-        raise UsageError(f"'{text}' is no size", hints=("write 500M or 2G, of 1024 bytes to the K",))
+        raise UsageError(f"'{text}' is not a size", hints=("write 500M or 2G, of 1024 bytes to the K",))
     return int(found[1]) * _SIZES[found[2]]
 
 

@@ -41,10 +41,9 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
     callback=parse.seconds,
-    metavar="SECONDS",
-    help="End the engine after this time.",
+    metavar="TIME",
+    help="End the engine after this time: 600, 90s, 10m, 2h.",
 )
 @click.option("--wait", is_flag=True, help="Wait for whoever is at work on the run or its session.")
 @click.option("--kill", is_flag=True, help="End the run's attempt first, if one is going on.")
@@ -84,8 +83,11 @@ def command(  # noqa: PLR0917  click passes options by name
     goes to the engine. On a terminal, without a message, the session opens interactively.
     """
     _refuse_nonsense(strict=strict, fallback=fallback, jobs=jobs, everything=everything)
+    parse.only_one({"--raw": raw, "--json": as_json})
     if not everything:
-        _only_one({"--wait": wait, "--kill": kill, "--dry-run": dry_run}, {"-i": interactive, "--terminal": terminal})
+        shown_by = {"-i": interactive, "--terminal": terminal}
+        parse.only_one(shown_by, *({"--raw": raw, name: given} for name, given in shown_by.items()))
+        parse.only_one({"--wait": wait, "--kill": kill, "--dry-run": dry_run})
     ctx = context.load(warn=context.once())
     named, said = _words(ctx, words, handle)
     if everything:
@@ -135,14 +137,6 @@ def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, e
         raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
     if jobs is not None and not everything:
         raise UsageError("--jobs needs --all", hints=("one run is one job",))
-
-
-def _only_one(*groups: dict[str, bool]) -> None:
-    """Raises UsageError where more than one flag of a group is given."""
-    for flags in groups:
-        given = [name for name, is_given in flags.items() if is_given]
-        if len(given) > 1:
-            raise UsageError(f"{given[0]} and {given[1]} exclude each other", hints=("give one of them",))
 
 
 def _refuse_beside_all(handle: str | None) -> None:

@@ -28,10 +28,9 @@ from git_agent_runner.store import pointer
 @click.option("--strict", is_flag=True, help="With --resume: fail where it would start anew.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
     callback=parse.seconds,
-    metavar="SECONDS",
-    help="End the engine after this time.",
+    metavar="TIME",
+    help="End the engine after this time: 600, 90s, 10m, 2h.",
 )
 @click.option(
     "--branch", "names", metavar="NAME", multiple=True, help="On this branch, in its own work tree; repeatable."
@@ -63,6 +62,7 @@ def command(  # noqa: PLR0917  click passes options by name
 
     What follows -- goes to the engine: git agent start -e codex "fix the test" -- --model gpt-5.
     """
+    parse.only_one({"--raw": raw, "--json": as_json}, {"--raw": raw, "-i": interactive})
     if strict and not resume:
         raise UsageError(
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
@@ -76,7 +76,8 @@ def command(  # noqa: PLR0917  click passes options by name
     ctx = context.load()
     handover.drop(ctx.layout, prompt_file)
     if names or file is not None:
-        _refuse_one_terminal(interactive=interactive, raw=raw)
+        option = "--branch" if names else "--branches-from"
+        parse.only_one({"-i": interactive, option: True}, {"--raw": raw, option: True}, {"-v": verbose, option: True})
         words = ("-e", choose_engine(ctx, engine).name, *_words(resume=resume, strict=strict, timeout=timeout))
         return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
     if jobs is not None:
@@ -97,6 +98,8 @@ def command(  # noqa: PLR0917  click passes options by name
         none = isinstance(found, UserError) and found.code == "no_run"
         return go(ctx, wish, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
     plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
+    if verbose:
+        say(f"engine {plan.engine.name}, from {'-e' if engine else 'agent.engine'}; directory '{plan.invocation.cwd}'")
     if line := _replaces(ctx):
         say(line)
     return told(ctx, plan, attempt(ctx, plan, wish), wish, "fail")
@@ -115,16 +118,10 @@ def _replaces(ctx: Context) -> str | None:
     return f'{here} had run {found.handle} till now: git agent resume {found.handle} "<message>" still goes on with it'
 
 
-def _refuse_one_terminal(*, interactive: bool, raw: bool) -> None:
-    for name, given in (("-i", interactive), ("--raw", raw)):
-        if given:
-            raise UsageError(f"{name} and --branch exclude each other", hints=("several agents share no terminal",))
-
-
 def _words(*, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:
     """What the start on each branch is told."""
     flags = (("--resume", resume), ("--strict", strict))
-    seconds = () if timeout is None else ("--timeout", f"{timeout:g}")
+    seconds = () if timeout is None else ("--timeout", f"{timeout:.15g}")
     return (*(name for name, given in flags if given), *seconds)
 
 

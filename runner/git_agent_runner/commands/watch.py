@@ -28,7 +28,7 @@ JOBS = 4
 def command(jobs: int, once: bool, as_json: bool) -> int:
     """Watch this repository's runs, those of all branches and work trees, until none can change any more.
 
-    What to do stands in policies.toml, or in agent.onDead, agent.onError and agent.onIdle: see docs/policies.md. The
+    What to do stands in policies.toml, or in agent.onDead, agent.onError and agent.onIdle: see git agent --help. The
     exit status is 1 when a run was given up or needs a person.
     """
     ctx = context.load()
@@ -39,7 +39,7 @@ def command(jobs: int, once: bool, as_json: bool) -> int:
             code="no_policy",
             hints=(
                 "git config agent.onDead resume",
-                f"or write '{places.users_file(ctx)}'; docs/policies.md has examples",
+                f"or write '{places.users_file(ctx)}'",
             ),
         )
     with _only_one(ctx), caught(ENDING) as inbox:

@@ -65,7 +65,7 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
 def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tuple[str, str]], str]) -> tuple[str, ...]:
     """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
     optional = (("--cwd", wish.cwd), ("--session", wish.session))
-    timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:g}",)
+    timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:.15g}",)
     verbose = ("-v",) if wish.verbose else ()
     store = ("--store",) if wish.store else ()
     given = ("--", *wish.given) if wish.given else ()

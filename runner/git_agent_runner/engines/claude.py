@@ -153,6 +153,7 @@ ENGINE = Engine(
     field="session_id",
     binary="claude",
     install="npm install -g @anthropic-ai/claude-code",
+    login="start claude and type /login, or set ANTHROPIC_API_KEY",
     id_pattern=UUID,
     options=OPTIONS,
     first_resume=(1, 0, 24),

@@ -207,6 +207,7 @@ ENGINE = Engine(
     elsewhere_note=_elsewhere_note,
     launch_note=_launch_note,
     trust="--skip-git-repo-check",
+    login="run codex login",
     stored=codex_store.stored,
     laid=codex_store.laid,
     root=codex_store.root,

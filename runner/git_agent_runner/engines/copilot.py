@@ -139,6 +139,7 @@ ENGINE = Engine(
     field="sessionId",
     binary="copilot",
     install="npm install -g @github/copilot",
+    login="start copilot and type /login, or set COPILOT_GITHUB_TOKEN",
     id_pattern=files.UUID,
     options=OPTIONS,
     first_resume=(0, 0, 372),

@@ -225,6 +225,7 @@ ENGINE = Engine(
     elsewhere_note=lambda _version: None,
     message_note=gemini_at.note,
     trust="--skip-trust",
+    login="start gemini and type /auth, or set GEMINI_API_KEY",
     expires=partial(retention.gemini, gemini_store.locate),
     stored=gemini_store.stored,
     laid=gemini_store.laid,

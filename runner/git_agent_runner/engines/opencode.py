@@ -200,6 +200,7 @@ ENGINE = Engine(
     field="sessionID",
     binary="opencode",
     install="npm install -g opencode-ai",
+    login="run opencode auth login",
     id_pattern=ID_PATTERN,
     options=OPTIONS,
     first_resume=(0, 5),

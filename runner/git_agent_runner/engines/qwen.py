@@ -167,6 +167,7 @@ ENGINE = Engine(
     field="session_id",
     binary="qwen",
     install="npm install -g @qwen-code/qwen-code",
+    login="start qwen and type /auth, or set OPENAI_API_KEY",
     id_pattern=files.UUID,
     options=OPTIONS,
     first_resume=(0, 5),

@@ -207,6 +207,8 @@ class Engine(NamedTuple):
     writer: Callable[[StoreQuery], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
     picker: Callable[[Launch], Invocation] | None = None
+    # How a person logs in to it, as the end of a sentence.
+    login: str | None = None
     # The flag by which a person trusts the directory, where the engine ends for want of it. Never added by us.
     trust: str | None = None
     # What a headless attempt with these launch args was not allowed, where no event of its output tells it.

@@ -180,5 +180,5 @@ def _origin(entry: metadata.EntryPoint) -> str:
 
 
 def _invalid(message: str) -> UserError:
-    hint = "what a profile may say: docs/add-an-engine.md; try it with: git agent engines --check NAME"
+    hint = "fix it, then try it: git agent engines --check NAME"
     return UserError(f"engine profile {message}", code="profile_invalid", hints=(hint,))

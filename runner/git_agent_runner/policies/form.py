@@ -10,13 +10,13 @@ from typing import Any, cast, get_args
 from git_agent_extractors.model import Status
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies.model import TRIGGERS, VALID, Action, ActionKind, Policy, Rule, Trigger
+from git_agent_runner.times import duration
 
 LARGEST = 64 * 1024  # bytes of a policies file
 RENAMED = "recover"  # what `resume` was called where these policies come from
 ERRORS: tuple[Status, ...] = tuple(
     status for status in get_args(Status) if status not in ("completed", "interrupted", "stalled")
 )
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _WHY = {
     ("on_dead", "nudge"): "a dead agent cannot be nudged: resume it",
     ("on_error", "nudge"): "an agent that is alive is nudged by itself: write resume",
@@ -124,9 +124,9 @@ class _Form:
 
     def _seconds(self, table: dict[str, Any], where: str) -> float:
         value = table.get("cooldown", 0)
-        found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m|h)", value) if isinstance(value, str) else None
-        if found:
-            return float(found[1]) * _UNITS[found[2]]
+        seconds = duration(value) if isinstance(value, str) else None
+        if seconds is not None:
+            return seconds
         if value == 0 and not isinstance(value, bool):
             return 0.0
         raise _wrong(self._origin, f"{where}.cooldown", 'a time such as "30s", "5m" or "1h"')
@@ -162,5 +162,5 @@ def _wrong(origin: str, where: str, expected: str) -> UserError:
     return UserError(
         f"{origin}: {place}expected {expected}",
         code="policy_invalid",
-        hints=("what a policy may say: docs/policies.md",),
+        hints=("fix it, then try it: git agent watch --once",),
     )

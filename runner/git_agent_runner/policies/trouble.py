@@ -18,7 +18,7 @@ from git_agent_runner.policies.model import Trouble
 from git_agent_runner.settle import read_attempt
 from git_agent_runner.store import attempts
 from git_agent_runner.store.cache import Row
-from git_agent_runner.times import moment
+from git_agent_runner.times import duration, moment
 
 # An engine that the system ended: killed for its memory, or crashed. Whoever presses Ctrl-C wants it to be over.
 _CRASHES = {-number for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL)}
@@ -26,7 +26,6 @@ _CRASHES = {-number for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGSEG
 _LATER = re.compile(
     r"(?:try again|retry|reset\w*) (?:in|after) ([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(ms|s|m|h)?", re.IGNORECASE
 )
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 LONGEST = 24 * 3600.0  # seconds; an engine's output must not put a run off for ever
 
 
@@ -88,7 +87,7 @@ def retry_after(ctx: Context, attempt: Attempt) -> float | None:
 
 def _from_text(text: str) -> float | None:
     found = _LATER.search(text)
-    return float(found[1]) * _UNITS[(found[2] or "s").lower()] if found else None
+    return duration(f"{found[1]}{(found[2] or '').lower()}") if found else None
 
 
 def _failed(ctx: Context, attempt: Attempt) -> bool:

@@ -1,0 +1,37 @@
+"""What is printed besides a command's own output: how it decided, how to log in, lines on a narrow terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from git_agent_runner import present
+from git_agent_runner.engines import MODULES, load
+from support.cli import Cli
+
+
+def test_a_verbose_start_says_how_it_chose(cli: Cli) -> None:
+    """faults B17"""
+    done = cli.ok("start", "-v", "-e", "codex", "x")
+    assert f"git-agent: engine codex, from -e; directory '{cli.repo.path}'" in done.lines
+
+
+def test_a_summary_breaks_at_blanks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """faults B17: at 80 columns a terminal broke the line within `attempt`."""
+    run = ".git/agent/runs/20261127T101502Z-codex-7f3a9c21  attempt 2, 41 s, exit 0, interrupted"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stderr, "fileno", lambda: 2)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _fd: os.terminal_size((80, 24)))
+    summary = present.Summary("7f3a9c21", "codex", "thread_id x", "main @ 1a2b3c4", run, "git agent resume")
+    present.print_summary(summary)
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line.strip() for line in lines[2:4]).split() == ["run", *run.split()]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "iflow"])
+def test_each_engine_says_how_to_log_in(name: str) -> None:
+    """faults B17: a login that failed named neither the command nor the variable."""
+    assert name in (load(name).login or "")
