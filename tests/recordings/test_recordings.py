@@ -15,6 +15,7 @@ from git_agent_extractors.profiles import PROFILES
 from git_agent_extractors.read import events
 from git_agent_fixtures.pytest_plugin import Held
 from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording.check import contradicted
 
 WINDOWS = (512, 4096)
 CHUNKS = (1, 7, 1000)
@@ -25,6 +26,8 @@ def test_recording(git_agent_recording: Held) -> None:
     read = git_agent_recording.hold()
     recording, name = git_agent_recording.recording, git_agent_recording.name
     engine, session = recording.facts.engine, (read.session, read.source)
+    assert contradicted(recording) == ()
+    assert git_agent_recording.item.name.endswith(f"[{'-'.join(recording.facts[:3])}]"), f"{name}: in another's folder"
     with TemporaryDirectory(prefix="git-agent-") as made:
         sources = folder.sources(recording, Path(made))
         assert find_session(engine, sources) == session, f"{name}: another session is found than is read"
