@@ -6,6 +6,8 @@ READY := .venv/.ready
 WORKERS ?= 2
 SECONDS ?= 60
 TIMES ?= 3
+COUNT ?= 40
+ROOMS ?= extractors,options
 # DRAW=WORD repeats the draw of an earlier run. PART: `unit` starts no git-agent, `command` runs it with stand-ins for
 # engines, `system` with real ones.
 PART ?=
@@ -13,7 +15,7 @@ DRAW ?=
 MARK = $(if $(PART),-m '$(PART:unit=not command and not system)')
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 
-.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos lock clean
+.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos mutants lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
@@ -27,6 +29,7 @@ help:
 	@echo "make bench       ratios measured in one run"
 	@echo "make fuzz        each profile, SECONDS each (Linux)"
 	@echo "make chaos       random walks of branches and runs, SECONDS long, from SEED on"
+	@echo "make mutants     COUNT small mutations of ROOMS against the closest tests, from SEED; prints those that live"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"
 
 $(READY): pyproject.toml requirements.lock
@@ -72,6 +75,9 @@ fuzz: $(READY)
 
 chaos: $(READY)
 	PYTHONPATH=tests:runner:extractors:hooks:fixtures $(BIN)/python tests/chaos/walk.py $(SECONDS) $(SEED)
+
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py --count $(COUNT) --rooms $(ROOMS) $(if $(SEED),--seed $(SEED))
 
 lock: $(READY)
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
