@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -48,7 +49,8 @@ def power_cut(process: subprocess.Popen[bytes]) -> None:
     """git-agent and all below it are gone at once: nobody has the time to write anything."""
     running = family(process)
     for one in running:
-        one.kill()
+        with suppress(psutil.NoSuchProcess):  # it has ended by itself meanwhile
+            one.kill()
     process.communicate()
     wait_until_over(running)
 

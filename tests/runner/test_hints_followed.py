@@ -17,6 +17,7 @@ import pytest
 from support.cli import Cli, Done
 from support.engines.stand_in import IDS
 from support.gitrepo import dates, make
+from support.waiting import until
 
 WORK = "echo x >w; git add w; git commit -q -m agents"
 COMMAND = r"(?:^|[:;] )`?(git (?:-C \S+ )?(?:agent|switch|worktree|branch) [^`;]+)"
@@ -120,7 +121,9 @@ def by_name_without_its_work_tree(cli: Cli, path: Path) -> Refused:
 
 def name_used_again(cli: Cli, path: Path) -> Refused:
     branch_deleted(cli, path)
-    cli.repo.git("switch", "-q", "-c", "it's", env=dates(int(time.time())))
+    later = dates(int(time.time()) + 1)  # reflogs know seconds, and within one the run would be the new branch's
+    cli.repo.git("switch", "-q", "-c", "it's", env=later)
+    until(lambda: time.time() > float(later["GIT_COMMITTER_DATE"].split()[0]), "that second comes")
     return Refused(cli, ("resume", "go on"))
 
 

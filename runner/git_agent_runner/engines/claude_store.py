@@ -119,7 +119,9 @@ def _lives(told: dict[str, Any]) -> bool:
     import psutil  # only where claude names the session
 
     try:
-        return psutil.Process(pid).create_time() <= started / 1000 + 1
+        process = psutil.Process(pid)
+        # A killed one that nobody waits for, as in a container without an init, is there for ever, and writes nothing.
+        return process.create_time() <= started / 1000 + 1 and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, OverflowError):
         return False
 
