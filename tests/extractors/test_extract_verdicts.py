@@ -57,13 +57,24 @@ def test_exit_statuses_of_gemini(tmp_path: Path, exit_status: int, status: str) 
     assert reading(tmp_path, "gemini", exit_status=exit_status).status == status
 
 
-def test_a_warning_of_gemini_ends_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("severity", "whole", "status", "error"),
+    [
+        ("warning", True, "completed", None),
+        ("warning", False, "interrupted", None),
+        ("error", False, "failed", "Loop detected"),
+    ],
+)
+def test_a_warning_of_gemini_ends_nothing(
+    tmp_path: Path, severity: str, whole: bool, status: str, error: str | None
+) -> None:
+    """Also where no result follows, as after an end from outside."""
     init = {"type": "init", "session_id": ID, "model": "auto"}
     said = {"type": "message", "role": "assistant", "content": "ok"}
-    for severity, status in (("warning", "completed"), ("error", "failed")):
-        told = {"type": "error", "severity": severity, "message": "Loop detected"}
-        end = [{"type": "result", "status": "success", "stats": {}}] if severity == "warning" else []
-        assert reading(tmp_path, "gemini", init, said, told, *end).status == status
+    told = {"type": "error", "severity": severity, "message": "Loop detected"}
+    end = [{"type": "result", "status": "success", "stats": {}}] if whole else []
+    read_back = reading(tmp_path, "gemini", init, said, told, *end)
+    assert (read_back.status, read_back.error) == (status, error)
 
 
 def test_codex_names_its_thread_in_its_own_events_only(tmp_path: Path) -> None:
@@ -71,4 +82,12 @@ def test_codex_names_its_thread_in_its_own_events_only(tmp_path: Path) -> None:
     other = {"session_id": ID.replace("1", "2"), "model": "m", "workdir": "/w"}
     started = {"type": "thread.started", "thread_id": ID}
     assert reading(tmp_path, "codex", started, other).session.value == ID
-    assert reading(tmp_path, "codex", {"type": "turn.started"}, other).session.value is None
+    assert reading(tmp_path, "codex", other).session.value == other["session_id"]
+    begun = {"type": "turn.started"}
+    for lines in (
+        (begun, other),
+        (begun, {"note": "thread.started", **other}),
+        ({**begun, **other},),
+        ({**begun, "note": "thread.started", **other},),
+    ):
+        assert reading(tmp_path, "codex", *lines).session.value is None, lines
