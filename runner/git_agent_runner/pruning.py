@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from git_agent_runner import refs
@@ -30,7 +30,7 @@ class Criteria(NamedTuple):
 
 
 class Run(NamedTuple):
-    """`size` in bytes is that of the run directory; `kept` says why the run stays."""
+    """`size` in bytes is that of the run directory, of a run that goes; `kept` says why the run stays."""
 
     row: Row
     size: int
@@ -40,12 +40,13 @@ class Run(NamedTuple):
 def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> list[Run]:
     """The runs that the criteria mean, the oldest first, those that stay all the same with the reason."""
     branches = Branches(ctx, rows, now)
-    runs = [Run(row, size(ctx, row)) for row in reversed(rows)]
-    meant = [run for run in runs if _meant(run.row, criteria, branches, now)]
-    judged = [run._replace(kept=_kept(ctx, run.row) or branches.holding(run.row)) for run in meant]
+    measured = cache(partial(size, ctx))  # a walk through each directory: only of those whose size is asked for
+    meant = [row for row in reversed(rows) if _meant(row, criteria, branches, now)]
+    kept = [(row, _kept(ctx, row) or branches.holding(row)) for row in meant]
+    judged = [Run(row, 0 if reason else measured(row), reason) for row, reason in kept]
     if criteria.keep_size is None:
         return judged
-    return list(_until_it_fits(judged, sum(run.size for run in runs) - criteria.keep_size))
+    return list(_until_it_fits(judged, sum(measured(row) for row in rows) - criteria.keep_size))
 
 
 def named(ctx: Context, rows: list[Row]) -> list[Run]:
