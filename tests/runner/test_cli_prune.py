@@ -189,7 +189,7 @@ def test_what_a_killed_prune_left_is_a_scrap(cli: Cli) -> None:
         pytest.param(["-n"], 129, "which runs?", id="dry run of nothing"),
         pytest.param([A, "--merged"], 129, "both handles and criteria were given", id="both"),
         pytest.param(["--older-than", "soon"], 129, "invalid age 'soon'", id="age"),
-        pytest.param(["--keep-size", "-1"], 129, "'-1' is no size", id="size"),
+        pytest.param(["--keep-size", "-1"], 129, "'-1' is not a size", id="size"),
         pytest.param(["deadbeef"], 128, "no readable run has the handle 'deadbeef'", id="unknown"),
         pytest.param([A, "../../x"], 128, "no readable run has the handle '../../x'", id="a path"),
     ],
