@@ -188,7 +188,7 @@ CASES: dict[str, tuple[str, str | Wide | Runs]] = {
     "the year 9999": (note(updatedAt="9999-12-31T23:59:59.999999Z"), Runs(MODEL)),
     "the year 1": (note(updatedAt="0001-01-01T00:00:00Z"), Runs(MODEL)),
     "a time with escapes": (note(updatedAt=f"2026-11-27T10:15:02Z{ESCAPES}"), UNREAD),
-    "a time elsewhere": (note(updatedAt="2026-11-27T10:15:02+14:00"), UNREAD),
+    "a time elsewhere": (note(updatedAt="2026-11-27T10:15:02+14:00"), Runs(MODEL)),
     "half a character": (note(host="PLACE").replace("PLACE", "\\ud800"), UNREAD),
     "invalid utf-8": (note(host="PLACE").replace("PLACE", "\udcff\udc80"), UNREAD),
     "escapes in a key": (note(**{ESCAPES: ESCAPES}), Runs(MODEL)),

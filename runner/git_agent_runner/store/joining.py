@@ -77,7 +77,7 @@ def union(ours: str, theirs: str) -> str:
     for line in (*ours.split("\n"), *theirs.split("\n")):
         note = noteline.parse_line(line)
         key, rank = (note.handle, (noteline.age(note), line)) if note else (line, (0.0, line))
-        if line.strip() and rank > chosen.get(key, (0.0, "")):
+        if line.strip() and (key not in chosen or rank > chosen[key]):
             chosen[key] = rank
     return "".join(f"{line}\n" for line in sorted(line for _, line in chosen.values()))
 
