@@ -64,7 +64,13 @@ ROOMS = {
         ((f"{_T}resolve.py", f"{_T}resolve_elsewhere.py"), (f"{_T}identity.py", f"{_T}branch_sequences.py")),
     ),
     "settle": Room(
-        _RUNNER, ("settle.py",), ((f"{_T}cli_outcomes.py", f"{_T}verdict.py"), (f"{_T}detached.py", f"{_T}cli_cost.py"))
+        _RUNNER,
+        ("settle.py",),
+        (
+            tuple(f"{_T}{name}.py" for name in ("cli_outcomes", "verdict")),
+            tuple(f"{_T}{name}.py" for name in ("cli_leaving", "detached", "cli_cost")),
+            tuple(f"{_T}{name}.py" for name in ("cli_adopt", "cli_lost", "cli_killed", "cli_turns")),
+        ),
     ),
     "store": Room(
         f"{_RUNNER}/store",

@@ -172,7 +172,7 @@ def _fail(search: Search, revision: str | None = None) -> NoReturn:
 
 def _by_name(search: Search) -> list[str]:
     """Runs that do not count here, and how to resume them all the same."""
-    if search.branch and not search.unborn:
+    if search.branch:
         _suspect(search)
         for commit, runs in notes.read(search.repo).by_commit.items():
             for note in runs:

@@ -43,10 +43,10 @@ class Settled(NamedTuple):
     verdict: Verdict
     transcript: Transcript
     warnings: tuple[str, ...]
-    pointed: bool = True
-    left: Left | None = None
-    exists: bool = True
-    again: str | None = None
+    pointed: bool
+    left: Left | None
+    exists: bool
+    again: str | None
 
 
 def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:

@@ -85,6 +85,20 @@ def test_claude_counts_tokens_by_turn_and_the_cost_in_total(tmp_path: Path) -> N
     assert transcript.usage == {"input_tokens": 30, "output_tokens": 10, "cost_usd": 0.4}
 
 
+@pytest.mark.parametrize(
+    ("engine", "kind"),
+    [
+        pytest.param("gemini", {"status": "success"}, id="gemini"),
+        pytest.param("qwen", {"subtype": "success"}, id="qwen"),
+    ],
+)
+def test_of_two_totals_the_later_counts(tmp_path: Path, engine: str, kind: dict[str, str]) -> None:
+    """faults E: these tell what was used till then, each time."""
+    key = {"gemini": "stats", "qwen": "usage"}[engine]
+    totals = [{"type": "result", **kind, key: {"input_tokens": tokens}} for tokens in (20, 30)]
+    assert told(tmp_path, engine, *totals)[0].usage == {"input_tokens": 30}
+
+
 def test_claude_says_that_it_tries_again(tmp_path: Path) -> None:
     retry = {"type": "system", "subtype": "api_retry", "session_id": ID, "error": "unknown", "error_status": None}
     _, found = told(tmp_path, "claude", INIT, retry)

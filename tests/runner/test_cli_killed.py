@@ -12,7 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from git_agent_extractors.model import Session
 from git_agent_fixtures.recording.processes import over
+from git_agent_runner.store import attempts
+from git_agent_runner.store.index import Index
 from support.cli import Cli, wait_for
 from support.waiting import PATIENCE, until
 
@@ -169,6 +172,19 @@ def test_killed_before_the_engine_said_its_session(cli: Cli, engine: str) -> Non
     record = cli.record()
     assert (done.status, record.status, record.session.value) == (128, "interrupted", None)
     assert done.lines[1].startswith(f"fatal: run {record.handle} has no session id")
+
+
+def test_killed_while_it_went_on_with_the_newest_session(cli: Cli) -> None:
+    """No session was asked for: the one that the engine printed is the run's from now on. faults E"""
+    begun = cli.begin("codex")
+    asked = cli.attempt()._replace(kind="continue", requested_session=None, ended_at=None, status=None)
+    attempts.save(cli.layout, asked)
+    other = Session("thread_id", "0199c9a8-5b1e-7a10-8f00-1234567890ab")
+    Index(cli.layout).update(begun.handle, lambda record: record._replace(session=other))
+    cli.ok("resume", "go on")
+    first = cli.attempt(1)
+    assert (first.resumed, first.session, first.parent_session) == ("unverified", begun.session, other.value)
+    assert (cli.record().session, cli.attempt(2).resumed) == (begun.session, "yes")
 
 
 def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:

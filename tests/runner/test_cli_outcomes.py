@@ -22,10 +22,12 @@ def test_a_wrapper_that_says_something_and_exits_0_has_done_nothing(cli: Cli, en
     assert (done.status, told["status"], told["exitFrom"], told["engineExit"]) == (1, "no_output", "verdict", 0)
     assert (told["session"]["value"], cli.record().session.value) == (None, None)
     cli.begin(engine)
-    session = cli.record(cli.pointers()["main"]).session
+    handle = cli.pointers()["main"]
+    session = cli.record(handle).session
     again = cli.run("resume", "--json", "y", FAKE_WORDS=SHIM)
     assert (again.status, again.json["status"], again.json["exitFrom"]) == (1, "no_output", "verdict")
-    assert cli.record(cli.pointers()["main"]).session == session
+    assert cli.record(handle).session == session
+    assert [cli.attempt(number, handle).session_from for number in (1, 2)] == ["stdout", "record"]
 
 
 @pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode", "qwen", "copilot"])

@@ -42,6 +42,26 @@ def test_orphan_branch_has_no_run(repo: GitRepo) -> None:
     assert (error.code, error.message) == ("no_run", "no run found for branch 'fresh'")
 
 
+def test_orphan_branch_names_the_run_of_a_dead_branch_of_its_name(repo: GitRepo) -> None:
+    """faults B8, E"""
+    leave(repo, H1, "note", branch="fresh")
+    repo.git("checkout", "-q", "--orphan", "fresh")
+    commit = repo.git("rev-parse", "main")[:12]
+    assert refused(repo).hints[0] == (
+        f"run {H1} was passed over: it is noted on {commit}, no commit of this branch's own;"
+        f' by name: git agent resume {H1} "<message>"'
+    )
+
+
+def test_detached_head_names_no_run_that_is_noted_on_other_commits(repo: GitRepo) -> None:
+    """faults A1, E"""
+    repo.git("checkout", "-q", "--detach")
+    repo.commit("aside")
+    leave(repo, H1, "note", branch=None)
+    repo.git("checkout", "-q", "--detach", "main")
+    assert [hint for hint in refused(repo).hints if "passed over" in hint] == []
+
+
 def test_detached_head_does_not_take_a_branchs_run(repo: GitRepo) -> None:
     """faults A1"""
     leave(repo, H1)
