@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -16,6 +18,7 @@ from git_agent_extractors.summary import Summary
 
 # Larger ones are slower: memory is mapped anew for each, and the events of one are many to the garbage collector.
 CHUNK = 3 << 14
+LARGEST = 64 << 30  # bytes; nothing prints so much, and a file that only claims to be larger would be read for hours
 # stderr before stdout: a banner there says that stdout is text (codex/0.171.0/02-start-text).
 _ORDER: tuple[Source, ...] = ("pty-output", "stderr", "stdout")
 
@@ -56,6 +59,8 @@ def _parts(profile: Profile, sources: Mapping[Source, Path], scans: dict[Source,
                 continue
             raise
         with stream:
+            if os.fstat(stream.fileno()).st_size > LARGEST:
+                raise OSError(errno.EFBIG, f"larger than {LARGEST >> 30} GiB", os.fspath(path))
             scan = scans[source] = Scan(profile, source, mode)
             yield from _scanned(scan, stream)
 

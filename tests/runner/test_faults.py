@@ -68,6 +68,7 @@ def every_attempt(cli: Cli) -> list[Attempt]:
     return [cli.attempt(number) for number in range(1, cli.record().attempts + 1)]
 
 
+@pytest.mark.long_matrix(4)
 @pytest.mark.parametrize(("step", "nth"), faults.START_POINTS)
 def test_killed_in_a_start(cli: Cli, tmp_path: Path, step: str, nth: int) -> None:
     wrong = fault(tmp_path, "kill both", step, nth)
@@ -79,6 +80,7 @@ def test_killed_in_a_start(cli: Cli, tmp_path: Path, step: str, nth: int) -> Non
         faults.mended(cli.run)
 
 
+@pytest.mark.long_matrix(4)
 @pytest.mark.parametrize(("step", "nth"), faults.RESUME_POINTS)
 def test_killed_in_a_resume(cli: Cli, tmp_path: Path, step: str, nth: int) -> None:
     cli.begin("claude")
@@ -108,6 +110,7 @@ def test_every_step_is_a_point() -> None:
     assert {step for step, _ in (*faults.START_POINTS, *faults.RESUME_POINTS)} == set(steps.STEPS)
 
 
+@pytest.mark.long_matrix(2)
 @pytest.mark.parametrize(("engine", "kind"), [("codex", "start"), ("claude", "resume")])
 def test_the_disk_is_full_from_each_write_on(cli: Cli, tmp_path: Path, engine: str, kind: str) -> None:
     """As many runs as an attempt has writes; the last one has too few to be hit."""

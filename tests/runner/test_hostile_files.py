@@ -18,10 +18,10 @@ from support.cli import Cli, ask
 from support.engines import stores
 from support.engines.stand_in import IDS, NEWEST
 from support.runs import leave
+from support.waiting import PATIENCE
 
 HANDLE, OTHER = "7f3a9c21", "aaaaaaaa"
 RUN = f"runs/20261127T101502Z-codex-{HANDLE}"
-LIMIT = 60  # seconds after which a command hangs
 OURS = (
     f"index/{OTHER}.yaml",
     "cache/list",
@@ -82,15 +82,19 @@ KINDS = (pipe, endless, huge, folder)
 Put = Callable[[Path], None]
 
 
+class Hangs(BaseException):
+    """Nothing that a command could take for an error of its own, as it does with a TimeoutError of the system."""
+
+
 @contextmanager
 def limited() -> Iterator[None]:
     """Whatever waits longer is taken for a hang."""
 
     def late(*_: object) -> None:
-        raise TimeoutError
+        raise Hangs
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(LIMIT)
+    signal.alarm(int(PATIENCE))
     try:
         yield
     finally:

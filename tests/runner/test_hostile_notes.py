@@ -90,6 +90,7 @@ def test_notes_that_are_never_followed(world: World, batch: list[tuple[str, str,
         world.there.git("update-ref", "-d", "refs/notes/agent")
 
 
+@pytest.mark.long_matrix(3)
 @pytest.mark.parametrize(("text", "comes"), OTHERS)
 def test_notes_that_a_person_may_follow(world: World, text: str, comes: Wide | Runs) -> None:
     receive(world, text)

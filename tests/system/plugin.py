@@ -23,8 +23,8 @@ _COMMANDS = {"cli", "here", "pre_commit", "programs", "release_of_now"}
 _MARKS = {
     "command": "runs git-agent as a command, with stand-ins for engines",
     "every_version": "runs on every pinned engine version in every run",
-    "engine_independent": "tests what is the same for every engine: two engines, which the commit draws, run it",
-    "long_matrix": "one in sixty-four of these runs, which the commit draws, on the newest versions too",
+    "engine_independent": "tests what is the same for every engine: two engines, not three, which the commit draws",
+    "long_matrix(parts)": "one in so many of these runs, which the commit draws",
     "one_of(group)": "of each file's tests of a group one runs on each engine, which the commit draws",
 }
 
@@ -98,10 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _chosen(items: list[pytest.Item], draw: Draw) -> list[pytest.Item]:
     """Of a group one test runs on each engine version that is chosen."""
     picked = [item for item in items if selected(item.nodeid, _pin(item), draw, _marks(item))]
-    marked = {item: item.get_closest_marker("one_of") for item in picked}
-    groups = {
-        item.nodeid: f"{item.path} {mark.args[0]} {_pin(item)}" for item, mark in marked.items() if mark is not None
-    }
+    groups = {item.nodeid: f"{group} {_pin(item)}" for item in picked if (group := _marks(item).one_of)}
     ones = one_of_each(groups, draw)
     return [item for item in picked if item.nodeid not in groups or item.nodeid in ones]
 
@@ -113,7 +110,10 @@ def _pin(item: pytest.Item) -> Pin | None:
 
 
 def _marks(item: pytest.Item) -> Marks:
-    return Marks(*(item.get_closest_marker(name) is not None for name in Marks._fields))
+    marks = {
+        mark.name: mark.args[0] if mark.args else True for mark in item.iter_markers() if mark.name in Marks._fields
+    }
+    return Marks(**{**marks, "one_of": f"{item.path} {marks['one_of']}"} if "one_of" in marks else marks)
 
 
 def _place(item: pytest.Item) -> int:

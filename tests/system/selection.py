@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from git_agent_fixtures.engines import NEWEST, PINS, Pin
 
-TOUCHED_PARTS = 2  # of so many tests on the older version of an engine whose files are touched, one runs
-LONG_PARTS = 64  # of so many tests of a long matrix, one runs, whatever the version
+TOUCHED_PARTS = 4  # of so many tests on the older version of an engine whose files are touched, one runs
 ENGINES = tuple(sorted({pin.engine for pin in NEWEST}))
-DRAWN_ENGINES = 2  # a test of what is the same for every engine runs on so many
+DRAWN_ENGINES = 3  # a test runs on so many; those whose files are touched come first
+INDEPENDENT_ENGINES = 2  # the same of what is no different from engine to engine
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 
@@ -30,22 +30,26 @@ class Draw(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What a test says of itself: pytest's marks of these names."""
+    """What a test says of itself, by pytest's marks of these names.
+
+    `long_matrix`: of so many of its cases one runs. `one_of`: its group, whose tests run on the same engines.
+    """
 
     every_version: bool = False
     engine_independent: bool = False
-    long_matrix: bool = False
+    long_matrix: int = 1
+    one_of: str = ""
 
 
 def selected(test: str, pin: Pin | None, draw: Draw, marks: Marks) -> bool:
     """Does the test with this node id run on this version?"""
-    if marks.long_matrix:
-        return _one_of(LONG_PARTS, f"{draw.word} {test}")
-    if pin is None or pin.engine not in ENGINES:
-        return True
-    if marks.engine_independent and pin.engine not in _engines(test, pin, draw):
+    if not _one_of(marks.long_matrix, f"{draw.word} {test}"):
         return False
-    return pin in NEWEST or marks.every_version or _is_touched(test, pin, draw)
+    if marks.long_matrix > 1 or marks.every_version or pin is None or pin.engine not in ENGINES:
+        return True
+    if pin.engine not in _engines(marks.one_of or test, pin, draw, marks):
+        return False
+    return pin in NEWEST or _is_touched(test, pin, draw)
 
 
 def one_of_each(groups: Mapping[str, str], draw: Draw) -> set[str]:
@@ -56,10 +60,11 @@ def one_of_each(groups: Mapping[str, str], draw: Draw) -> set[str]:
     return set(found.values())
 
 
-def _engines(test: str, pin: Pin, draw: Draw) -> list[str]:
+def _engines(test: str, pin: Pin, draw: Draw, marks: Marks) -> list[str]:
     """The engines that this test runs on: the same for all its cases, others for the next test."""
     name = re.sub(re.escape(str(pin)), "", test)
-    return sorted(ENGINES, key=lambda engine: _number(f"{draw.word} {name} {engine}"))[:DRAWN_ENGINES]
+    number = INDEPENDENT_ENGINES if marks.engine_independent else DRAWN_ENGINES
+    return sorted(ENGINES, key=lambda one: (one not in draw.touched, _number(f"{draw.word} {name} {one}")))[:number]
 
 
 def _is_touched(test: str, pin: Pin, draw: Draw) -> bool:

@@ -18,7 +18,7 @@ from support.waiting import until
 from system.stores import sessions
 from system.support import ALLOW, Done, World, alive, end_all
 
-pytestmark = pytest.mark.long_matrix
+pytestmark = pytest.mark.long_matrix(128)
 
 EACH = pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
 # What each engine's output gives no chance for: the id of a new session is ours, or comes with the first bytes.

@@ -91,7 +91,7 @@ def test_dead_failed_live_and_finished_runs(world: World, trees: dict[str, World
     assert alive(world.home) == []
 
 
-@pytest.mark.long_matrix
+@pytest.mark.long_matrix(64)
 def test_strict_and_lenient_where_a_session_is_gone(world: World, trees: dict[str, World]) -> None:
     """That run alone fails, or begins anew; the other one goes on all the same."""
     lost = trees["failed"].facts()
@@ -114,7 +114,7 @@ def other(text: str) -> str:
     return "".join(chr(ord(sign) ^ 1) if sign.isdigit() else {"a": "b"}.get(sign, "a") for sign in text)
 
 
-@pytest.mark.long_matrix
+@pytest.mark.long_matrix(64)
 def test_watch_until_all_is_well(world: World, trees: dict[str, World]) -> None:
     """What died and what failed is resumed once; what is finished, and what a person ended, is left alone."""
     policies = world.home.root / ".config/git-agent/policies.toml"

@@ -22,7 +22,7 @@ from git_agent_fixtures.engines import NEWEST
 from support.waiting import until
 from system.support import ALLOW, World, alive
 
-pytestmark = pytest.mark.long_matrix
+pytestmark = pytest.mark.long_matrix(64)
 
 TREES, EACH, ATTEMPTS = 10, 5, 3
 AT_ONCE = 4
