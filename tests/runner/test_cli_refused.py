@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from support import docs
 from support.cli import Cli
 
 ID = "8fe03d74-77e1-4cea-9127-7d706ad98311"
 SES = "ses_de0d732d2ffeZz8jXsLhQ5769v"
+PAGE = docs.section((docs.ROOT / "docs/permissions.md").read_text(), "What the summary shows")
+SHOWN = {engine: line.strip("`") for engine, line in docs.rows(PAGE)}  # faults F12
 
 
 def printed(cli: Cli, *lines: dict[str, Any]) -> str:
@@ -58,8 +61,8 @@ EDITS = ["--approval-mode", "auto-edit"]
     [
         pytest.param(
             "claude",
-            claude(("Bash", {"command": "touch x"}), ("Write", {"file_path": "y"})),
-            [("Bash", "touch x"), ("Write", "y")],
+            claude(("Bash", {"command": "make test"}), ("Write", {"file_path": "notes.txt"})),
+            [("Bash", "make test"), ("Write", "notes.txt")],
             [["--allowedTools=Bash,Write"]],
             id="claude",
         ),
@@ -89,6 +92,7 @@ def test_the_flag_that_allows_it_is_named(
     assert [hint.split(" -- ")[1].split() for hint in hints] == allow
     if refused is not None:
         assert all(f"{tool} ({text})" in done.err for tool, text in refused)
+    assert engine == "codex" or SHOWN[engine] in done.lines
     assert cli.record().launch_args == ()
     # The first of them, as it is written there, is taken: and then nothing is missing any more.
     words = hints[0].replace('"<message>"', "please").split()
@@ -134,3 +138,4 @@ def test_codex_says_in_its_session_that_it_may_not_write(cli: Cli, kinds: list[s
     done = cli.ok("resume", "--json", "write it")
     assert done.json["refused"] == ([{"tool": "write access", "text": "its sandbox is read-only"}] if told else [])
     assert ("-- --sandbox workspace-write" in done.err) is told
+    assert (SHOWN["codex"] in done.lines) is told

@@ -39,12 +39,13 @@ def options(word: str) -> set[str]:
 
 
 def typed(page: Path) -> list[list[str]]:
-    """The words after `git agent` of every such command in the page's code blocks, fenced or indented."""
+    """The words after `git agent` of every such command in the page's code blocks, fenced or indented, and CI jobs."""
     text = page.read_text()
     shown = [step.command for step in docs.session(text)]
     scripts = [line for body in docs.blocks(text, "sh") for line in body.splitlines()]
     indented = [line for line in text.splitlines() if line.startswith("    git")]
-    return [found for line in (*shown, *scripts, *indented) for found in agent_words(line)]
+    jobs = [found for body in docs.blocks(text, "yaml") for found in re.findall("git agent .*", body)]
+    return [found for line in (*shown, *scripts, *indented, *jobs) for found in agent_words(line)]
 
 
 def agent_words(line: str) -> list[list[str]]:

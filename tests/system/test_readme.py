@@ -10,6 +10,7 @@ from system.console import replayed, same_words
 from system.support import World, succeeded
 
 README = (docs.ROOT / "README.md").read_text()
+PERMISSIONS = (docs.ROOT / "docs/permissions.md").read_text()
 PIN = pinned("claude")
 
 
@@ -31,8 +32,17 @@ def test_the_readme_shows_what_happens(world: World) -> None:
     ]
 
 
-def test_the_readme_names_the_engine_of_its_session() -> None:
+@pytest.mark.parametrize("pin", [PIN], ids=str, scope="session")
+def test_the_permissions_page_shows_what_happens(world: World) -> None:
+    """Faults F12: the flag of the hint lets the agent write what it was refused before."""
+    begin(world)
+    told, shown = replayed(world, PERMISSIONS, {str(world.binary): "/usr/local/bin/claude"})
+    assert same_words(told) == same_words(shown)
+
+
+def test_the_pages_name_the_engine_of_their_sessions() -> None:
     assert f"printed by {PIN.engine} {PIN.version}" in README
+    assert f"Printed by {PIN.engine} {PIN.version}" in PERMISSIONS
 
 
 @pytest.mark.parametrize("pin", [PIN], ids=str, scope="session")
