@@ -24,10 +24,14 @@ class Help(NamedTuple):
     flags: frozenset[str]
 
 
+def places() -> list[Path]:
+    """The folders of those that an extractor reads: all but the help texts."""
+    return [place for place in folder.folders(ROOT) if not _is_help(place)]
+
+
 @cache
 def runs() -> tuple[Recording, ...]:
-    """Those that an extractor reads: all but the help texts."""
-    return tuple(folder.read(place) for place in folder.folders(ROOT) if not _is_help(place))
+    return tuple(map(folder.read, places()))
 
 
 def _is_help(place: Path) -> bool:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from git_agent_extractors.profile import Profile
 from git_agent_extractors.profiles import PROFILES
-from git_agent_fixtures.recording.model import Recording
+from git_agent_fixtures.recording import folder
 from git_agent_fixtures.story import tell
-from recordings.recorded import runs
+from recordings.recorded import places, runs
 
 
-def _kinds(recording: Recording) -> set[str]:
+def _kinds(place: Path) -> set[str]:
     """The types of the JSON lines on stdout."""
     found = set()
-    for line in recording.files.get("stdout", b"").splitlines():
+    for line in folder.read_files(place).get("stdout", b"").splitlines():
         try:
             value = json.loads(line)
         except ValueError:
@@ -26,12 +27,12 @@ def _kinds(recording: Recording) -> set[str]:
     return found
 
 
-def _cases() -> dict[tuple[str, str], Recording]:
-    """Engine and type -> the first recording that has it."""
-    cases: dict[tuple[str, str], Recording] = {}
-    for one in runs():
-        for kind in _kinds(one):
-            cases.setdefault((one.facts.engine, kind), one)
+def _cases() -> dict[tuple[str, str], Path]:
+    """Engine and type -> the first recording that has it. Nothing else of it is read: every worker collects."""
+    cases: dict[tuple[str, str], Path] = {}
+    for place in places():
+        for kind in _kinds(place):
+            cases.setdefault((place.parts[-3], kind), place)
     return cases
 
 
@@ -45,7 +46,7 @@ def without(profile: Profile, kind: str) -> Profile:
 
 @pytest.mark.parametrize(("engine", "kind"), RULES, ids=str)
 def test_a_rule_that_is_taken_out_is_missed(engine: str, kind: str) -> None:
-    recording, profile = CASES[engine, kind], PROFILES[engine]
+    recording, profile = folder.read(CASES[engine, kind]), PROFILES[engine]
     assert tell(recording, profile).transcript.unknown_events == {}
     assert tell(recording, without(profile, kind)).text != tell(recording, profile).text
 
