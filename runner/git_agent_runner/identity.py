@@ -185,9 +185,13 @@ class Identities:
         *before, last = life.spans
         if before:
             return life._replace(spans=(*(_witnessed(span, own) for span in before), last))
+        others = {record.branch for record in own if record.branch and record.branch != name}
+        if others and len(own) > 1:
+            # A pointer is written alone: this branch was moved onto one that bore the name, and had a pointer, too.
+            return life._replace(spans=(last,), unsure=frozenset(others))
         # A ref file is made anew whenever the branch moves: it was there at that time, and may be older.
         last = last._replace(since=min(last.since, self._file_time(name)))
-        return life._replace(spans=(last,), unsure=life.unsure | {record.branch for record in own if record.branch})
+        return life._replace(spans=(last,), unsure=life.unsure | others)
 
     def _file_time(self, name: str) -> float:
         try:

@@ -99,8 +99,10 @@ def _by_pointer(search: Search) -> Resolved | None:
     ours = [record for record in records if search.counts(record)]
     if branch is None or not ours:
         return None
-    best = max(ours, key=lambda record: (search.identities.claim(branch, record), moment(record.updated_at) or 0.0))
-    return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle")
+    claims = {record.handle: search.identities.claim(branch, record) for record in ours}
+    best = max(ours, key=lambda record: (claims[record.handle], moment(record.updated_at) or 0.0))
+    alike = tuple(handle for handle in claims if claims[handle] == claims[best.handle] and handle != best.handle)
+    return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle", alike)
 
 
 def _otherwise(search: Search) -> Resolved:

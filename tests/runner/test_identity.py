@@ -271,6 +271,31 @@ def test_a_rename_where_there_are_no_reflogs(unlogged: GitRepo, isolated: Path) 
         cli.begin()  # the pointer, which had told of the rename, now names a run of the new name
 
 
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_a_branch_moved_onto_a_living_one_where_there_are_no_reflogs(unlogged: GitRepo, first: str) -> None:
+    """Faults A20: the section has both pointers, in whatever order; the overwritten branch's run is nobody's."""
+    for name in (first, *({"a", "b"} - {first})):
+        unlogged.switch_new(name)
+        unlogged.git("config", f"branch.{name}.description", name)
+    for name, handle in (("b", B), ("a", A)):
+        unlogged.git("checkout", "-q", name)
+        leave(unlogged, handle)
+    unlogged.git("branch", "-M", "a", "b")
+    assert (find(unlogged).handle, find(unlogged).others) == (A, ())
+
+
+def test_a_branch_copied_onto_a_living_one_where_there_are_no_reflogs(unlogged: GitRepo) -> None:
+    """Faults A20: the original has its run, the branch that was overwritten has none any more."""
+    for name, handle in (("b", B), ("a", A)):
+        unlogged.switch_new(name)
+        leave(unlogged, handle)
+    unlogged.git("branch", "-C", "a", "b")
+    assert find(unlogged).handle == A
+    unlogged.git("checkout", "-q", "b")
+    hints = refused(unlogged)
+    assert {hint[4:12] for hint in hints if hint.startswith("run ")} == {A, B}
+
+
 def test_commit_names_a_run_of_the_branch_that_is_given(renamed: Cli) -> None:
     """Faults F9: at or behind the commit; with --branch only that branch's runs, whatever it was called then."""
     repo = renamed.repo
