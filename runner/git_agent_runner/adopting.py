@@ -17,7 +17,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import check_version, merged_args, refuse_live
-from git_agent_runner.present import quote
+from git_agent_runner.present import command_line, quote
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import cache
 from git_agent_runner.store.layout import run_directory
@@ -95,15 +95,15 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     """
     engine = load(note.agent_name, ctx.environ)
     value = trust.session(note, engine)
-    asked = trust.launch_args(note, engine, trusted=wanted.trusted)
+    asked = trust.launch_args(note, engine)
     program = find_program(ctx, engine)
     check_version(engine, program.version)
     _refuse_taken(ctx, engine, value, wanted.branch)
-    args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
     query = StoreQuery(ctx.environ, wanted.cwd or ctx.cwd, program.version, value)
-    located = _located(engine, query, args)
+    located = _located(engine, query, (*asked.args, *wanted.given))
     if not wanted.trusted:
-        _refuse_unproven(ctx, note, engine, located)
+        _refuse_untrusted(ctx, note, engine, located, asked, wanted)
+    args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
     cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
     own = note.branch if note.branch and _is_branch(ctx, note.branch) else None
     record = Record(
@@ -173,27 +173,44 @@ def _located(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Locate
     return located
 
 
-def _refuse_unproven(ctx: Context, note: Note, engine: Engine, located: Located) -> None:
-    """Raises UserError `note_refused` unless the store says that it has the session, and which directory it is of.
+def _refuse_untrusted(
+    ctx: Context, note: Note, engine: Engine, located: Located, asked: trust.Asked, wanted: Wanted
+) -> None:
+    """Raises UserError `note_refused` with all that keeps the note from being followed, and the flags that let it be.
+
+    Not for a session that is proven to be of a directory outside: where it is, is said then.
+    """
+    home = os.path.realpath(located.cwd) if located.state == "present" and located.cwd else None
+    outside = home is not None and work_tree_of(ctx, home) is None
+    wide = f"it asks for {', '.join(asked.wide)}, which widen what {engine.name} may do" if asked.wide else None
+    whys = [why for why in (wide, _unproven(ctx, note, engine, located.state, home)) if why]
+    if wide and outside:
+        whys.append(f"its session belongs to '{home}', outside of this repository")
+    if not whys:
+        return
+    passes = f", and the agent may have {command_line(asked.args)}" if wide else ""
+    place = " --cwd ." if outside and wanted.cwd is None else ""
+    raise UserError(
+        f"the note of run {note.handle} cannot be followed: {'; '.join(whys)}",
+        code="note_refused",
+        hints=(f"if you trust who wrote it{passes}: git agent adopt {note.handle} --trust{place}",),
+    )
+
+
+def _unproven(ctx: Context, note: Note, engine: Engine, state: str, home: str | None) -> str | None:
+    """Why the store does not show that it has the session, and that its directory is no other repository's.
 
     A session proven to be of this repository shows that the person has used its engine here, whatever records say.
     """
-    if located.state == "present" and located.cwd:
-        home = os.path.realpath(located.cwd)
+    if home is not None:
         if (top := work_tree_of(ctx, home)) is None or not refs.is_nested(home, top):
-            return
-        why = f"its session belongs to '{home}', another repository inside this one"
-    elif not _known_engine(ctx, engine.name):
-        why = f"you have neither used {engine.name} in this repository nor configured it"
-    elif located.state == "present":
-        why = f"{engine.name} does not show which directory session {note.session.value} belongs to"
-    else:
-        why = f"{engine.name}'s store does not show that it has session {note.session.value}"
-    raise UserError(
-        f"the note of run {note.handle} cannot be followed: {why}",
-        code="note_refused",
-        hints=(f"if you trust who wrote it: git agent adopt {note.handle} --trust",),
-    )
+            return None
+        return f"its session belongs to '{home}', another repository inside this one"
+    if not _known_engine(ctx, engine.name):
+        return f"you have neither used {engine.name} in this repository nor configured it"
+    if state == "present":
+        return f"{engine.name} does not show which directory session {note.session.value} belongs to"
+    return f"{engine.name}'s store does not show that it has session {note.session.value}"
 
 
 def _known_engine(ctx: Context, name: str) -> bool:

@@ -13,10 +13,13 @@ from git_agent_runner.redact import MARK
 
 
 class Asked(NamedTuple):
-    """The launch args of a note that may be passed on, and the names of those whose values it hides."""
+    """The launch args of a note that may be passed on, the names of those whose values it hides, and of those that
+    widen what the agent may do.
+    """
 
     args: tuple[str, ...]
     hidden: tuple[str, ...]
+    wide: tuple[str, ...]
 
 
 def session(note: Note, engine: Engine) -> str:
@@ -31,10 +34,8 @@ def session(note: Note, engine: Engine) -> str:
     return value
 
 
-def launch_args(note: Note, engine: Engine, *, trusted: bool) -> Asked:
-    """The flags of a note. Raises UserError `note_refused`, which names each flag that widens what the agent may do
-    unless the person trusts it, and always what is no flag of the engine's to keep.
-    """
+def launch_args(note: Note, engine: Engine) -> Asked:
+    """The flags of a note. Raises UserError `note_refused`, which names what is no flag of the engine's to keep."""
     try:
         words = arguments.parse(engine.options, note.launch_args)
     except UserError as error:
@@ -44,13 +45,8 @@ def launch_args(note: Note, engine: Engine, *, trusted: bool) -> Asked:
     left = tuple(text for word in words if word not in [*hidden, *sent] for text in word.words)
     if arguments.launch_args(engine.options, left) != left:
         raise _refused(note, f"{command_line(left)} is not what a run keeps")
-    if (wide := arguments.widening(engine.options, left)) and not trusted:
-        raise UserError(
-            f"the note of run {note.handle} asks for {', '.join(wide)}, which widen what {engine.name} may do",
-            code="note_refused",
-            hints=(f"if you trust who wrote it: --trust passes on {command_line(left)}",),
-        )
-    return Asked(left, tuple(dict.fromkeys("a flag" if word.name == MARK else word.name for word in hidden)))
+    names = tuple(dict.fromkeys("a flag" if word.name == MARK else word.name for word in hidden))
+    return Asked(left, names, tuple(arguments.widening(engine.options, left)))
 
 
 def _refused(note: Note, why: str) -> UserError:

@@ -211,15 +211,32 @@ def test_flags_that_widen_need_trust(cli: Cli, command: str) -> None:
     )
     words = ["adopt", HANDLE] if command == "adopt" else ["resume", HANDLE, "go on"]
     done = cli.run(*words)
-    asks = "--dangerously-bypass-approvals-and-sandbox, -s, which widen what codex may do"
-    passes = "--trust passes on --model gpt-5 --dangerously-bypass-approvals-and-sandbox -s read-only"
+    asks = "it asks for --dangerously-bypass-approvals-and-sandbox, -s, which widen what codex may do"
+    passes = "the agent may have --model gpt-5 --dangerously-bypass-approvals-and-sandbox -s read-only"
     assert (done.status, done.lines) == (
         128,
-        [f"fatal: the note of run {HANDLE} asks for {asks}", f"hint: if you trust who wrote it: {passes}"],
+        [
+            f"fatal: the note of run {HANDLE} cannot be followed: {asks}",
+            f"hint: if you trust who wrote it, and {passes}: git agent adopt {HANDLE} --trust",
+        ],
     )
     assert len(cli.calls()) == 1
     cli.ok(*words, "--trust")
     assert cli.record().launch_args[2] == "--dangerously-bypass-approvals-and-sandbox"
+
+
+def test_all_that_a_note_lacks_is_named_at_once(cli: Cli, tmp_path: Path) -> None:
+    """Faults B8: each refusal named one flag more. The hint is followed as it is."""
+    by_hand(cli, cwd=tmp_path)
+    leave_note(cli, cwd=str(tmp_path), launch={"args": ["-s", "read-only"]})
+    done = cli.run("adopt", HANDLE)
+    assert (done.status, len(done.lines)) == (128, 2)
+    assert "it asks for -s" in done.lines[0]
+    assert f"its session belongs to '{tmp_path}', outside of this repository" in done.lines[0]
+    command = f"git agent adopt {HANDLE} --trust --cwd ."
+    assert done.lines[1].endswith(f": {command}")
+    cli.ok(*command.split()[2:])
+    assert cli.record().launch_args == ("-s", "read-only")
 
 
 def test_what_a_note_hides_is_said(cli: Cli) -> None:
