@@ -48,7 +48,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     manners = {
         "TZ": "UTC",
         "LC_ALL": "C",
-        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),  # `git config --global` by root would replace /dev/null
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TEMPLATE_DIR": "",
         "GIT_EDITOR": ":",

@@ -6,7 +6,6 @@ After each step every branch is asked for its run, and every run for its branch;
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import shlex
@@ -285,5 +284,10 @@ def ordinary(environ: dict[str, str], home: Path) -> dict[str, str]:
     """The environment of a walk: the clock runs, and nothing of the machine's own git configuration counts."""
     kept = {name: value for name, value in environ.items() if not name.startswith(("GIT_", "XDG_"))}
     people = {f"GIT_{who}_{what}": "a@example.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TEMPLATE_DIR": "", "TZ": "UTC"}
+    quiet = {
+        "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": "",
+        "TZ": "UTC",
+    }
     return {**kept, **people, **quiet, "HOME": str(home), "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "file"}

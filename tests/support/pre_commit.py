@@ -64,7 +64,7 @@ def of_now(base: Path) -> PreCommit:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # Asked before any test has a home of its own: nothing of the machine's is read but where packages come from.
         env = {**os.environ, **_PERSON, "HOME": str(base), "PRE_COMMIT_HOME": str(made.home), "PYTHONPATH": ""}
-        env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        env |= {"GIT_CONFIG_GLOBAL": str(base / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
         if not made.release.exists():
             _publish(made.release, env)
         made = made._replace(rev=_git(made.release, env, "rev-parse", "HEAD"))
