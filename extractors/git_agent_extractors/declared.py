@@ -68,7 +68,7 @@ class EventRule(NamedTuple):
 
 
 class SessionRule(NamedTuple):
-    """Where the engine prints its session: at `path` of objects of type `event`, or in a block of text lines.
+    """Where the engine prints its session: at `path` of objects of the types `event`, or in a block of text lines.
 
     The lines of a block follow one another, each matches its pattern from end to end, and the one group of all of them
     is the id; the first line begins with `begins`. A block is believed only on `stream`: an answer may look like one.
@@ -77,7 +77,7 @@ class SessionRule(NamedTuple):
 
     field: str
     shape: re.Pattern[str]
-    event: str = ""
+    event: tuple[str, ...] = ()
     path: Path = ()
     lines: tuple[re.Pattern[str], ...] = ()
     begins: str = ""
@@ -86,7 +86,10 @@ class SessionRule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """All that is said of reading one engine. `ignored` are event types that tell nothing, each with its reason."""
+    """All that is said of reading one engine. `ignored` are event types that tell nothing, each with its reason.
+
+    `nonzero_fails`: an exit status above 0 says more than an end that went well.
+    """
 
     name: str
     session: SessionRule
@@ -95,6 +98,7 @@ class Rules(NamedTuple):
     errors: tuple[ErrorRule, ...] = ()
     exits: Mapping[int, Status] = {}
     usage_adds: bool = False
+    nonzero_fails: bool = False
 
 
 _BLOCK_BYTES = 1 << 16
@@ -139,27 +143,31 @@ def profile(rules: Rules) -> Profile:
     """The profile that these rules describe."""
     session = rules.session
     ignored: dict[str, Handler] = {kind: Ignored("the profile says why") for kind in rules.ignored}
-    if session.event:
-        ignored[session.event] = Ignored("its id is the session, and is read as that")
+    ignored |= {kind: Ignored("its id is the session, and is read as that") for kind in session.event}
     return Profile(
         name=rules.name,
         field=session.field,
         id_pattern=session.shape,
         kinds={**ignored, **{kind: _handler(told) for kind, told in rules.events.items()}},
         untyped=lambda _: None,
-        session=lambda obj, _first: _first_value(obj, session.path) if obj.get("type") == session.event else None,
+        session=lambda obj, _first: _first_value(obj, session.path) if obj.get("type") in session.event else None,
         model=lambda _: None,
         reader=(lambda _: Block(session)) if session.lines else (lambda _: NoText()),
         errors=rules.errors,
         exits=rules.exits,
-        # The type stands in fewer lines than the key.
-        needle=session.begins.encode() if session.lines else f'"{session.event}"'.encode(),
+        needle=session.begins.encode() if session.lines else f'"{_word(session)}"'.encode(),
         after=_BLOCK_BYTES if session.lines else 0,
         first=session.first,
         usage_adds=rules.usage_adds,
+        nonzero_fails=rules.nonzero_fails,
         key=session.path[0] if session.path else "",
         blocks_on=(session.stream,),
     )
+
+
+def _word(session: SessionRule) -> str:
+    """What stands in every line that has an id. A type stands in fewer lines than a key."""
+    return session.event[0] if len(session.event) == 1 else next((key for key in session.path if key != "*"), "type")
 
 
 def _handler(rules: tuple[EventRule, ...]) -> Handler:
@@ -172,7 +180,7 @@ def _handler(rules: tuple[EventRule, ...]) -> Handler:
 def _told(rule: EventRule, obj: Object) -> Iterator[Event]:
     if not _all_hold(rule.when, obj):
         return
-    items = [obj] if rule.each is None else _values(obj, (*rule.each, "*"))
+    items = [obj] if rule.each is None else values(obj, (*rule.each, "*"))
     for item in items:
         if isinstance(item, dict) and _all_hold(rule.where, item) and (event := _event(rule, item)):
             yield event
@@ -226,7 +234,7 @@ def _text(item: Object, path: Path | None) -> str:
     """All texts at the path, a line each; of an object (a tool's arguments) what a person reads of it."""
     if path is None:
         return ""
-    return "\n".join(shown for value in _values(item, path) if (shown := _shown(value)))
+    return "\n".join(shown for value in values(item, path) if (shown := _shown(value)))
 
 
 def _shown(value: object) -> str:
@@ -234,15 +242,16 @@ def _shown(value: object) -> str:
 
 
 def _first_value(item: Object, path: Path) -> object:
-    return next(_values(item, path), None)
+    return next(values(item, path), None)
 
 
-def _values(value: object, path: Path) -> Iterator[object]:
+def values(value: object, path: Path) -> Iterator[object]:
+    """All that stands at the path."""
     for place, key in enumerate(path):
         if key == "*":
             inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
             for item in inner:
-                yield from _values(item, path[place + 1 :])
+                yield from values(item, path[place + 1 :])
             return
         if not isinstance(value, dict) or key not in value:
             return

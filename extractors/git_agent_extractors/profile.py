@@ -127,6 +127,8 @@ class Profile(NamedTuple):
     quick: Callable[[], Quick] | None = None
     # Every failure is told by an event: a status above 0 without one is a signal that the engine caught.
     tells_failures: bool = False
+    # No event tells a failure of the whole: a status above 0 does, whatever the end says.
+    nonzero_fails: bool = False
 
 
 def knows(profile: Profile, obj: Object) -> bool:

@@ -163,13 +163,19 @@ class Summary:
         known = any(scan.known for scan in scans.values())
         if self._end is not None:
             status: Status = self._end.data["status"]
-            if status == "completed" and not known and (exit_status or 0) > 0:
+            if status == "completed" and self._failed_all_the_same(exit_status, known=known):
                 return self._failed(exit_status)
             if status != "failed":
                 return status, None if status == "completed" else self._end.text or None
         elif not self._believed(exit_status):
             return self._silent(scans, known, exit_status)
         return self._failed(exit_status)
+
+    def _failed_all_the_same(self, exit_status: int | None, *, known: bool) -> bool:
+        """Whatever signal came after an end of the engine's own, it has finished its turn."""
+        if exit_status is None or exit_status <= 0:
+            return False
+        return not known or (self._profile.nonzero_fails and exit_status not in _SIGNALLED)
 
     def _believed(self, exit_status: int | None) -> bool:
         failed = self._failure

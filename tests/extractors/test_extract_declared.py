@@ -26,7 +26,7 @@ RECORDED = {place.name: folder.read(place) for place in folder.folders(Path(__fi
 EACH = pytest.mark.parametrize("recording", [pytest.param(one, id=name) for name, one in RECORDED.items()])
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"
-OPEN = SessionRule("id", re.compile(UUID), event="open", path=("id",))
+OPEN = SessionRule("id", re.compile(UUID), event=("open",), path=("id",))
 BLOCK = SessionRule(
     "session",
     re.compile(UUID),
@@ -111,6 +111,30 @@ def test_a_rule_that_is_missing_shows(gone: str) -> None:
     ignored = {kind: why for kind, why in rules.ignored.items() if kind != gone}
     poorer = profile(rules._replace(events=events, ignored=ignored))
     assert any(gone in tell(recording, poorer).transcript.unknown_events for recording in RECORDED.values())
+
+
+@pytest.mark.parametrize(
+    ("status", "right"), [(0, "completed"), (1, "failed"), (2, "auth_failed"), (143, "completed"), (-15, "completed")]
+)
+def test_an_exit_status_that_says_more_than_the_end(tmp_path: Path, status: int, right: str) -> None:
+    """faults E. A signal after the end takes nothing back."""
+    rules = Rules("mine", OPEN, {"over": (EventRule("end", status="completed"),)}, {}, exits={2: "auth_failed"})
+    printed = wrote(tmp_path, {"stdout": f'{{"type":"open","id":"{GOOD}"}}\n{{"type":"over"}}\n'})
+    assert read(profile(rules._replace(nonzero_fails=True)), printed, exit_status=status).status == right
+    assert read(profile(rules), printed, exit_status=status).status == "completed"
+
+
+def test_any_of_several_events_names_the_session(tmp_path: Path) -> None:
+    """faults E: with a wrong key the error is all that kilo 7.7.7 prints. Of other types the same key is none."""
+    own = made(OPEN._replace(event=("open", "refused")), refused=EventRule("error", text=("why",)))
+    noise = f'{{"type":"noise","id":"{DECOY}"}}\n' * 500
+    named = f'{{"type":"refused","id":"{GOOD}","why":"401 Unauthorized"}}\n'
+    files = wrote(tmp_path, {"stdout": noise + named + noise})
+    transcript = read(own, files, exit_status=1)
+    assert (transcript.session.value, transcript.status) == (GOOD, "auth_failed")
+    assert search(own, files, 512)[0].value == find_session(own, files)[0].value == GOOD
+    later = wrote(tmp_path, {"stdout": named.replace(GOOD, DECOY) + noise + f'{{"type":"open","id":"{GOOD}"}}\n'})
+    assert search(own, later, 512)[0].value == read(own, later).session.value == GOOD
 
 
 @pytest.mark.parametrize(

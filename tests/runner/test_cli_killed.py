@@ -185,6 +185,9 @@ def test_killed_while_it_went_on_with_the_newest_session(cli: Cli) -> None:
     first = cli.attempt(1)
     assert (first.resumed, first.session, first.parent_session) == ("unverified", begun.session, other.value)
     assert (cli.record().session, cli.attempt(2).resumed) == (begun.session, "yes")
+    attempts.save(cli.layout, cli.attempt(2)._replace(ended_at=None, status=None, parent_session=None))
+    cli.ok("resume", "again")
+    assert (cli.attempt(2).parent_session, cli.record().parent_session) == (other.value, other.value)
 
 
 def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:

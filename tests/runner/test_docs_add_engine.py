@@ -9,7 +9,7 @@ import pytest
 
 from git_agent_runner.engines import form, profile_form
 from support import docs
-from support.added import PROFILE, program
+from support.added import PROFILE, WREN, program
 from support.cli import Cli
 
 PAGE = (docs.ROOT / "docs/add-an-engine.md").read_text()
@@ -71,8 +71,9 @@ def test_what_is_bold_is_needed(heading: str, mapping: str, emptied: str) -> Non
 
 def test_the_excerpts_are_the_examples() -> None:
     excerpts = docs.blocks(PAGE, "yaml")
-    assert len(excerpts) == 6
-    assert [text for text in excerpts if text not in EXAMPLE] == []
+    assert len(excerpts) == 10
+    assert [text for text in excerpts[:6] if text not in EXAMPLE] == []
+    assert [text for text in excerpts[6:] if text not in WREN.read_text()] == []
 
 
 def test_the_lines_are_what_pi_printed() -> None:

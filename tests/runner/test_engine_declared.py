@@ -13,7 +13,7 @@ from git_agent_runner.engines import contract, profile_form
 from git_agent_runner.engines.arguments import overlay
 from git_agent_runner.engines.spec import Engine, Invocation, Launch, StoreQuery
 from git_agent_runner.errors import UserError
-from support.added import FORMS, HEAD, PROFILE, READING, SESSION, engine
+from support.added import FORMS, HEAD, PROFILE, READING, SESSION, WREN, engine
 from support.docs import ROOT
 
 PI = (ROOT / "docs/examples/pi.yaml").read_text()
@@ -44,7 +44,21 @@ def described(forms: str) -> Engine:
     return engine(HEAD + forms + READING)
 
 
-@pytest.mark.parametrize("text", [PI, *(HEAD + forms + READING for forms in (STDIN, CUT, JOINED, MINTED))])
+DIRECTED = """\
+start: {argv: [run, '--dir={cwd}', '{flags}'], stdin: true}
+resume: {argv: [run, -C, '{cwd}', '{flags}', --session, '{session}'], stdin: true}
+forks: true
+"""
+TERMINAL = """\
+start: {argv: [run, '{flags}'], stdin: true}
+terminal: {start: ['{flags}'], resume: ['{flags}', -r, '{session}']}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [PI, WREN.read_text(), *(HEAD + forms + READING for forms in (STDIN, CUT, JOINED, MINTED, DIRECTED, TERMINAL))],
+)
 def test_the_contract_is_kept(text: str) -> None:
     example = profile_form.read(text, "mine").example
     assert contract.broken(engine(text), example) == []
@@ -87,6 +101,31 @@ def test_a_terminal_form_that_is_not_described_is_refused(forms: str, code: str)
         with pytest.raises(UserError) as error:
             form(launch(terminal=True))
         assert error.value.code == code
+
+
+def test_the_directory_is_named_where_the_engine_is_told_it() -> None:
+    """faults E: it is the one that the engine is started in, which is the session's where that is bound to it."""
+    given = launch()._replace(session_cwd="/there")
+    made = described(DIRECTED).resume(given)
+    assert (made.argv[1:4], made.cwd) == (("run", "-C", "/there"), "/there")
+    made = described(f"{DIRECTED}elsewhere: anywhere\n").resume(given)
+    assert (made.argv[1:4], made.cwd) == (("run", "-C", "/w"), "/w")
+    assert described(DIRECTED).start(given._replace(session=None)).argv[1:3] == ("run", "--dir=/there")
+
+
+def test_a_resume_that_forks_is_said_to() -> None:
+    """faults E"""
+    assert [described(forms).forks((1, 10), ()) for forms in (DIRECTED, STDIN)] == [True, False]
+
+
+def test_a_session_that_is_resumed_in_a_terminal_only() -> None:
+    """faults E"""
+    own = described(TERMINAL)
+    with pytest.raises(UserError) as error:
+        own.resume(launch())
+    assert (error.value.code, error.value.hints) == ("resume_unsupported", ("on a terminal: -i, and no message",))
+    assert own.resume(launch(message=None, terminal=True)).argv == ("/bin/mine", "-r", SESSION)
+    assert (own.headless, described(STDIN).headless) == (False, True)
 
 
 def test_an_id_is_made_up_where_the_start_names_one() -> None:

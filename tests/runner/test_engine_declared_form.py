@@ -105,10 +105,37 @@ def changed(old: str, new: str) -> str:
         ),
         pytest.param(
             "[run, '{flags}'], stdin",
-            "[run, '{flags}', '{cwd}'], stdin",
+            "[run, '{flags}', '{dir}'], stdin",
             8,
-            "start: expected only {flags}, {prompt} and {session} in braces, not {cwd}",
+            "start: expected only {flags}, {prompt}, {session} and {cwd} in braces, not {dir}",
             id="unknown braces",
+        ),
+        pytest.param(
+            "[run, '{flags}'], stdin",
+            "[run, '{flags}', 'in:{cwd}'], stdin",
+            8,
+            "start: expected {cwd} as a word of its own or as --flag={cwd}, not 'in:{cwd}'",
+            id="directory in a word",
+        ),
+        pytest.param(
+            "event: open", "event: []", 7, "session.event: expected a list with at least one entry", id="no event"
+        ),
+        pytest.param(
+            "resume: {argv: [run, '{flags}', --session, '{session}'], stdin: true}\n",
+            "",
+            1,
+            "expected the key 'resume', or 'terminal' where a session is resumed in a terminal only",
+            id="no resume at all",
+        ),
+        pytest.param(
+            "since: 1.0", "since: 1.0\nforks: maybe", 6, "forks: expected true or false, not 'maybe'", id="forks"
+        ),
+        pytest.param(
+            "since: 1.0",
+            "since: 1.0\nnonzero-fails: failed",
+            6,
+            "nonzero-fails: expected true or false, not 'failed'",
+            id="nonzero-fails",
         ),
         pytest.param(
             "[run, '{flags}'], stdin: true",
@@ -268,14 +295,39 @@ def changed(old: str, new: str) -> str:
             "'{session}.jsonl'",
             "'/x/{session}.jsonl'",
             23,
-            "store.files: expected a glob below the folder with one {session} in it",
+            "store.files: expected a glob below the folder, with at most one {session} in it",
             id="store elsewhere",
         ),
         pytest.param(
             "'{session}.jsonl'", "'../{session}.jsonl'", 23, "store.files: expected a glob below", id="store above"
         ),
         pytest.param(
-            "'{session}.jsonl'", "'*.jsonl'", 23, "store.files: expected a glob below", id="store without a session"
+            "'{session}.jsonl'",
+            "'*.jsonl'",
+            22,
+            "store: expected one {session} in 'files'",
+            id="store without a session",
+        ),
+        pytest.param(
+            "first-line: {session: session,",
+            "document: {sessions: chats.*, session: id,",
+            22,
+            "store: expected no {session} in 'files': one file has all sessions",
+            id="document of all sessions, and a file each",
+        ),
+        pytest.param(
+            "  first-line:",
+            "  document: {session: id}\n  first-line:",
+            22,
+            "store: expected one of 'first-line', 'document' and 'table'",
+            id="two kinds of store",
+        ),
+        pytest.param(
+            "first-line: {session: session, directory: cwd, created: at}",
+            "table: {name: 'chats] --', session: id}",
+            24,
+            "store.table.name: expected the name of a table or column, not 'chats] --'",
+            id="SQL for a name",
         ),
         pytest.param(
             "folder: .mine", "folder: /tmp", 22, "store.folder: expected a folder below the home", id="store folder"

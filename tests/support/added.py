@@ -7,6 +7,7 @@ from pathlib import Path
 
 from git_agent_runner.engines import declared, profile_form
 from git_agent_runner.engines.spec import Engine
+from support.docs import ROOT
 
 SESSION = "0199c9a8-5b1e-7a10-8f00-1234567890ab"
 HEAD = """\
@@ -66,6 +67,36 @@ for event in ({{"type": "open", "session": session}}, {{"type": "said", "text": 
     print(json.dumps(event))
 """
 
+WREN = ROOT / "docs/examples/wren.yaml"
+# Its sessions are in a database, a resume copies the one that it goes on with, and its exit status tells what failed.
+WREN_PROGRAM = f"""\
+#!{sys.executable}
+import json, os, pathlib, sqlite3, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("wren 2.1")
+    raise SystemExit
+folder = pathlib.Path(os.environ["HOME"], ".wren")
+folder.mkdir(exist_ok=True)
+store = sqlite3.connect(folder / "chats.db")
+store.execute("CREATE TABLE IF NOT EXISTS chats (id TEXT, dir TEXT, made INTEGER, heard TEXT)")
+asked = words[words.index("--chat") + 1] if "--chat" in words else None
+(number,) = store.execute("SELECT count(*) FROM chats").fetchone()
+chat = f"w-{{number + 26:08x}}"
+message = next((word.removeprefix("--ask=") for word in words if word.startswith("--ask=")), None) or sys.stdin.read()
+heard = [row[0] for row in store.execute("SELECT heard FROM chats WHERE id = ?", (asked,))]
+told = " | ".join([*heard, message])
+place = words[0].removeprefix("--dir=")
+store.execute("INSERT INTO chats VALUES (?, ?, ?, ?)", (chat, place, 7258118400000, told))
+store.commit()
+if "AUTHFAIL" in message:
+    print(json.dumps({{"type": "refused", "chat": chat, "why": "401 Unauthorized"}}))
+    raise SystemExit(1)
+for event in ({{"type": "begun", "chat": chat}}, {{"type": "said", "text": f"{{place}} {{told}}"}}, {{"type": "over"}}):
+    print(json.dumps(event))
+raise SystemExit(3 if "BREAK" in message else 0)
+"""
+
 
 def engine(text: str = PROFILE, name: str = "mine") -> Engine:
     """The engine that this profile describes. Raises form.FormError."""
@@ -81,10 +112,10 @@ def add(home: Path, text: str = PROFILE, name: str = "mine") -> Path:
     return path
 
 
-def program(home: Path) -> Path:
+def program(home: Path, name: str = "mine", text: str = PROGRAM) -> Path:
     """Put the program beside; its path."""
-    path = home / "bin/mine"
+    path = home / "bin" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(PROGRAM)
+    path.write_text(text)
     path.chmod(0o755)
     return path

@@ -118,10 +118,11 @@ def _describe(engine: Engine, settings: Settings, top: str | None, origin: str) 
     except UserError as error:
         install = f"; {error.hints[0]}" if error.code == "binary_missing" and error.hints else ""
         return {**facts, "problem": shown(error.message + install)}
+    yes = "yes" if engine.headless else "in a terminal"
     bad = [bad.why for bad in engine.bad if within(found.version, bad.since, bad.until)]
     return {
         **facts,
         "binary": found.binary,
         "version": dotted(found.version),
-        "resume": "no" if found.version < engine.first_resume else f"no: {bad[0]}" if bad else "yes",
+        "resume": "no" if found.version < engine.first_resume else f"no: {bad[0]}" if bad else yes,
     }

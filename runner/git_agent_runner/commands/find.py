@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner import detached, trees
 from git_agent_runner.context import Context
+from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.present import hint, say, shown, warn
@@ -167,4 +168,5 @@ def resume_line(ctx: Context, record: Record, *, pointed: bool = True) -> str:
     )
     handle = "" if here else f"{record.handle} "
     session = "" if record.session.value else "--session VALUE "
-    return f'git agent resume {handle}{session}"<message>"'
+    message = '"<message>"' if load(record.agent_name).headless else "-i"
+    return f"git agent resume {handle}{session}{message}"

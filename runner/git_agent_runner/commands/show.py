@@ -14,6 +14,7 @@ from git_agent_runner.commands.doctor_sessions import expiring
 from git_agent_runner.commands.find import Where, found_record, resume_line
 from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
+from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.policies import taken
@@ -60,7 +61,9 @@ def why_not(ctx: Context, record: Record) -> UserError | None:
     from git_agent_runner.plan import plan_resume
 
     try:
-        plan_resume(ctx, record, (), ctx.settings.continue_message)
+        headless = load(record.agent_name).headless
+        message = ctx.settings.continue_message if headless else None
+        plan_resume(ctx, record, (), message, interactive=not headless)
     except UserError as error:
         return error
     return None

@@ -29,7 +29,7 @@ ATTACHED = "attachment"
 HOSTILE = ("--yolo", "-", "--", "--resume=x", "- [ ] do the thing", "---\ntitle: x\n---\nbody", "--session other")
 # Of no engine's shape; a flag, a path or the newest session to some.
 MALFORMED = (None, "", "-", "--last", "../x", "a b", "\x1b[2J")
-_NO_TERMINAL = {"interactive_unsupported", "message_refused"}
+_NO_FORM = {True: {"interactive_unsupported", "message_refused"}, False: {"resume_unsupported"}}
 _TELLING = (
     "dangerous",
     "yolo",
@@ -55,13 +55,13 @@ def launch(engine: Engine, sample: Sample, *args: str, message: str | None = "go
 
 
 def compiled(engine: Engine, given: Launch) -> Iterator[tuple[str, Invocation]]:
-    """("start" or "resume", its invocation); nothing in a terminal form that the engine does not have."""
+    """("start" or "resume", its invocation); nothing in a form, of a terminal or not, that the engine does not have."""
     fresh = given if engine.mint(given.version) else given._replace(session=None)
     for name, form, asked in (("start", engine.start, fresh), ("resume", engine.resume, given)):
         try:
             yield name, form(asked)
         except UserError as error:
-            if not (given.interactive and error.code in _NO_TERMINAL):
+            if error.code not in _NO_FORM[given.interactive]:
                 raise
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Places = Literal["nowhere else", "same repository", "anywhere"]
 PLACES: tuple[Places, ...] = ("nowhere else", "same repository", "anywhere")
 
-FLAGS, PROMPT = "{flags}", "{prompt}"
+FLAGS, PROMPT, CWD = "{flags}", "{prompt}", "{cwd}"
 _HOLE = re.compile(r"\{\w*\}")
 
 
@@ -46,13 +46,17 @@ class Terminal(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """All that is said of running one engine. `since` is the first version that resumes by id."""
+    """All that is said of running one engine. `since` is the first version that resumes by id.
+
+    Without `resume` a session is resumed in a terminal only. `forks`: a resume gives it a new id.
+    """
 
     binary: str
     install: str
     start: Command
-    resume: Command
     since: Version
+    resume: Command | None = None
+    forks: bool = False
     options: tuple[Option, ...] = ()
     elsewhere: Places = PLACES[0]
     continue_: Command | None = None
@@ -64,15 +68,12 @@ def engine(name: str, declared: Declared, session: SessionRule) -> Engine:
     """The engine that this describes; its command lines hold what the contract asks of every engine."""
     shape, forms, store = session.shape, declared.terminal, declared.store
     minted = _holds(declared.start.argv, SESSION)
+    lines = store if store and declared_store.in_lines(store) else None
 
-    def compiled(launch: Launch, command: Command, terminal: tuple[str, ...] | None) -> Invocation:
-        if launch.interactive and terminal is None:
-            raise UserError(
-                f"the profile of {name} has no terminal form",
-                code="interactive_unsupported",
-                hints=("leave -i out, or add 'terminal' to its profile",),
-            )
-        form = Command(terminal) if launch.interactive and terminal else command
+    def compiled(launch: Launch, command: Command | None, terminal: tuple[str, ...] | None) -> Invocation:
+        form = (Command(terminal) if terminal else None) if launch.interactive else command
+        if form is None:
+            raise _without_form(name, declared, interactive=launch.interactive)
         return _invocation(name, declared, form, launch)
 
     def resumed(launch: Launch) -> Invocation:
@@ -102,18 +103,34 @@ def engine(name: str, declared: Declared, session: SessionRule) -> Engine:
         continue_=continued if declared.continue_ else None,
         check_message=lambda _version, _message: None,
         mint=lambda _version: _uuid() if minted else None,
-        forks=lambda _version, _args: False,
+        forks=lambda _version, _args: declared.forks,
         elsewhere=lambda _version, same: declared.elsewhere == "anywhere" or (same and declared.elsewhere != PLACES[0]),
         locate=lambda query: declared_store.locate(name, store, query),
         store=lambda query: declared_store.place(store, query),
         turns=declared_store.turns,
         created_since=lambda query: declared_store.created_since(store, shape, query),
-        stored=(lambda query, located: declared_store.stored(store, query, located)) if store else None,
+        stored=(lambda query, located: declared_store.stored(lines, query, located)) if lines else None,
         root=lambda query: declared_store.root(store, query) if store else query.env.get("HOME", ""),
-        owns=(lambda query, file: declared_store.owns(store, query, file)) if store else None,
+        owns=(lambda query, file: declared_store.owns(lines, query, file)) if lines else None,
         first_reply_lost=lambda _version: None,
         parse_version=parse_version,
         elsewhere_note=lambda _version: None,
+        headless=declared.resume is not None,
+    )
+
+
+def _without_form(name: str, declared: Declared, *, interactive: bool) -> UserError:
+    if interactive:
+        return UserError(
+            f"the profile of {name} has no terminal form",
+            code="interactive_unsupported",
+            hints=("leave -i out, or add 'terminal' to its profile",),
+        )
+    silent = declared.terminal is None or not _holds(declared.terminal.resume, PROMPT)
+    return UserError(
+        f"{name} resumes a session only in a terminal",
+        code="resume_unsupported",
+        hints=(f"on a terminal: -i{', and no message' if silent else ''}",),
     )
 
 
@@ -132,12 +149,16 @@ def _invocation(name: str, declared: Declared, form: Command, launch: Launch) ->
             code="message_refused",
             hints=("leave -i or the message out",),
         )
+    bound = declared.elsewhere == PLACES[0]
+    cwd = (launch.session_cwd or launch.cwd) if bound else launch.cwd
     argv: list[str] = [launch.binary]
     for word in form.argv:
         if word == FLAGS:
             argv += passed(declared.options, launch.args)
         elif word.endswith(SESSION):
             argv.append(word.removesuffix(SESSION) + (launch.session or ""))
+        elif word.endswith(CWD):
+            argv.append(word.removesuffix(CWD) + cwd)
         elif not word.endswith(PROMPT):
             argv.append(word)
         elif message is not None:
@@ -145,8 +166,7 @@ def _invocation(name: str, declared: Declared, form: Command, launch: Launch) ->
     if message is None and argv[-1] == "--":
         argv.pop()
     stdin = message.encode() if form.stdin and message is not None else None
-    bound = declared.elsewhere == PLACES[0]
-    return Invocation(tuple(argv), stdin, (launch.session_cwd or launch.cwd) if bound else launch.cwd)
+    return Invocation(tuple(argv), stdin, cwd)
 
 
 def _holds(argv: tuple[str, ...], hole: str) -> bool:
@@ -157,8 +177,8 @@ def template_fault(argv: tuple[str, ...], *, prompt: tuple[int, ...], session: t
     """What is expected of a template instead; None when it is one. `prompt`, `session`: how often each may stand."""
     holes = [(word, hole) for word in argv for hole in _HOLE.findall(word)]
     for word, hole in holes:
-        if hole not in (FLAGS, PROMPT, SESSION):
-            return f"only {FLAGS}, {PROMPT} and {SESSION} in braces, not {hole}"
+        if hole not in (FLAGS, PROMPT, SESSION, CWD):
+            return f"only {FLAGS}, {PROMPT}, {SESSION} and {CWD} in braces, not {hole}"
         if word != hole and not (hole != FLAGS and re.fullmatch(r"--?[A-Za-z][\w-]*=" + re.escape(hole), word)):
             return f"{hole} as a word of its own{'' if hole == FLAGS else f' or as --flag={hole}'}, not '{word}'"
     names = [hole for _, hole in holes]

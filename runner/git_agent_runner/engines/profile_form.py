@@ -9,7 +9,7 @@ from git_agent_extractors.declared import Rules
 from git_agent_runner.engines import form, reading_form
 from git_agent_runner.engines.contract import Sample
 from git_agent_runner.engines.declared import PLACES, Command, Declared, Terminal, template_fault
-from git_agent_runner.engines.declared_store import SESSION, Head, Store
+from git_agent_runner.engines.declared_store import SESSION, Place, Store, Table
 from git_agent_runner.engines.spec import Arity, Option, Role
 
 SCHEMA = "1"
@@ -80,22 +80,36 @@ def _options_fault(options: tuple[Option, ...]) -> str | None:
 
 def _files_fault(text: str) -> str | None:
     inside = not text.startswith("/") and ".." not in text.split("/") and "**" not in text
-    return None if inside and text.count(SESSION) == 1 else f"a glob below the folder with one {SESSION} in it"
+    return None if inside and text.count(SESSION) <= 1 else f"a glob below the folder, with at most one {SESSION} in it"
 
 
-_store = form.table(
-    lambda first_line=None, **more: Store(head=first_line, **more),
-    {"folder": form.word("a folder below the home, such as .x", lambda text: not text.startswith(("/", "~")))}
-    | {"files": form.checked(_text, _files_fault)},
-    {
-        "variable": form.word("the name of an environment variable", re.compile(r"[A-Za-z_]\w*").fullmatch),
-        "first-line": form.table(
-            Head, {"session": reading_form.path, "directory": reading_form.path, "created": reading_form.path}, {}
-        ),
-    },
+def _store_fault(store: Store) -> str | None:
+    if sum(where is not None for where in (store.first_line, store.document, store.table)) > 1:
+        return "one of 'first-line', 'document' and 'table'"
+    shared = store.table is not None or bool(store.document and store.document.sessions)
+    if shared == (SESSION in store.files):
+        return f"no {SESSION} in 'files': one file has all sessions" if shared else f"one {SESSION} in 'files'"
+    return None
+
+
+_place = {"session": reading_form.path}, {"directory": reading_form.path, "created": reading_form.path}
+_name = form.word("the name of a table or column", re.compile(r"[A-Za-z_]\w*").fullmatch)
+_store = form.checked(
+    form.table(
+        Store,
+        {"folder": form.word("a folder below the home, such as .x", lambda text: not text.startswith(("/", "~")))}
+        | {"files": form.checked(_text, _files_fault)},
+        {
+            "variable": form.word("the name of an environment variable", re.compile(r"[A-Za-z_]\w*").fullmatch),
+            "first-line": form.table(Place, *_place),
+            "document": form.table(Place, _place[0], _place[1] | {"sessions": reading_form.path}),
+            "table": form.table(Table, {"name": _name, "session": _name}, {"directory": _name, "created": _name}),
+        },
+    ),
+    _store_fault,
 )
 
-_READING = ("session", "events", "ignored", "errors", "exits", "usage")
+_READING = ("session", "events", "ignored", "errors", "exits", "usage", "nonzero_fails")
 
 
 def _profile(name: str) -> form.Reader:
@@ -110,10 +124,11 @@ def _profile(name: str) -> form.Reader:
                 "example": form.table(Sample, {"version": _version, "session": _text}, {}),
                 "session": reading_form.session,
                 "start": _command(session=(0, 1)),
-                "resume": _command(session=(1,)),
                 "since": _version,
             },
             {
+                "resume": _command(session=(1,)),
+                "forks": form.flag,
                 "continue": _command(session=(0,)),
                 "terminal": form.table(
                     Terminal, {"start": _terminal(session=(0, 1)), "resume": _terminal(session=(1,))}, {}
@@ -124,6 +139,7 @@ def _profile(name: str) -> form.Reader:
                 "ignored": form.keyed(reading_form.event_type, form.word("the reason why it tells nothing")),
                 "errors": form.listed(reading_form.error),
                 "exits": form.keyed(reading_form.exit_status, reading_form.statuses),
+                "nonzero-fails": form.flag,
                 "usage": form.one_of(("steps", "total")),
                 "store": _store,
             },
@@ -148,6 +164,8 @@ def _whole_fault(found: Described) -> str | None:
         return f"an example.session of the shape that session.shape describes, not '{example.session}'"
     if example.version < declared.since:
         return "an example.version that can resume: 'since' is the first that does"
+    if declared.resume is None and declared.terminal is None:
+        return "the key 'resume', or 'terminal' where a session is resumed in a terminal only"
     both = sorted(set(rules.events) & set(rules.ignored))
     if both:
         return f"'{both[0]}' among events or ignored, not both"

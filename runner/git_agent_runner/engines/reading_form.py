@@ -60,7 +60,7 @@ session = form.checked(
         _session,
         {"field": _text, "shape": _shape},
         {
-            "event": event_type,
+            "event": form.one_or_more(event_type),
             "path": path,
             "lines": form.listed(_pattern),
             "stream": form.one_of(_streams),

@@ -203,6 +203,8 @@ class Engine(NamedTuple):
     message_note: Callable[[Launch], str | None] = _nothing_to_say
     # The folder that all of its sessions lie below: another one is another store, whoever's.
     root: Callable[[StoreQuery], str] = _home
+    # Can a session be resumed without a terminal?
+    headless: bool = True
     # Who has the session open now, by signs of life of the engine's own; None where there are none.
     writer: Callable[[StoreQuery], str | None] = _nothing_to_say
     # The engine's own list of sessions, on a terminal.
