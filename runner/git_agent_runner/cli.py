@@ -28,6 +28,7 @@ COMMANDS = {
     "log": "Tell the story of a run",
     "adopt": "Make a run of a session that the engine has already",
     "extract": "Read a recorded transcript",
+    "review": "Have a change looked at; the exit status is the verdict",
     "watch": "Go on with runs that die or fail, as your policies say",
     "allow": "Allow a tracked policies file, as it is now",
     "engines": "Show which engines are here and can resume",

@@ -150,6 +150,7 @@ def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
         kind=plan.kind,
         run_id=record.run_id,
         agent_name=record.agent_name,
+        role=record.role,
         branch=record.branch,
         worktree=record.worktree,
         worktree_id=record.worktree_id,

@@ -8,6 +8,7 @@ from git_agent_extractors.model import NO_SESSION, Session, Status
 
 Resumed = Literal["yes", "as_new", "forked", "unverified"]
 State = Literal["running", "waiting", "dead", "finished"]
+Role = Literal["work", "review"]
 
 SCHEMA = 1
 
@@ -28,6 +29,7 @@ class Record(NamedTuple):
     moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
     branch. `worktree_id` names the work tree as `trees` does, `common_dir_id` the repository as `moved` does.
     `attempts` counts engine processes, the running one included. `store` is where the session is.
+    Only a run whose `role` is work can be a branch's: a review looks at a change, and is found by its handle alone.
     """
 
     handle: str
@@ -52,6 +54,7 @@ class Record(NamedTuple):
     parent_session: str | None = None
     schema: int = SCHEMA
     store: Store | None = None
+    role: Role = "work"
 
 
 class Attempt(NamedTuple):
@@ -104,6 +107,7 @@ class Attempt(NamedTuple):
     common_dir: str = ""
     common_dir_id: str = ""
     store: Store | None = None
+    role: Role = "work"
 
 
 class Repository(NamedTuple):

@@ -17,7 +17,9 @@ from git_agent_runner.times import moment
 
 
 def point(ctx: Context, record: Record) -> None:
-    """An engine process exists: its run is the branch's, or that of a work tree without one."""
+    """An engine process exists: its run is the branch's, or that of a work tree without one; a review is neither."""
+    if record.role != "work":
+        return
     if record.branch is None:
         trees.mark(ctx.repo)
     if branch := _owner(ctx, record, Claim.NAMESAKE):

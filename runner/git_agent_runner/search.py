@@ -64,9 +64,9 @@ class Search:
 
     @cached_property
     def rows(self) -> list[Row]:
-        from git_agent_runner.store.cache import listing  # not for a branch with a pointer
+        from git_agent_runner.store.cache import work  # not for a branch with a pointer
 
-        rows, problems = listing(self.index.layout, self.now, warn=self.index.warn)
+        rows, problems = work(self.index.layout, self.now, warn=self.index.warn)
         self.says |= dict.fromkeys(problem.message for problem in problems)
         return rows
 

@@ -104,7 +104,7 @@ def settle(
     steps.at("attempt-settled")
     record = _write_record(ctx, attempt, since)
     steps.at("record-settled")
-    noted = _warning(noting.write, ctx.repo, attempt.head_after, record)
+    noted = _warning(noting.write, ctx.repo, attempt.head_after, record) if record.role == "work" else None
     kept = _warning(keep, ctx, attempt)
     steps.at("session-kept")
     exists = evidence.exists(ctx, attempt)

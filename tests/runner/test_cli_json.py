@@ -87,6 +87,16 @@ def test_list(cli: Cli) -> None:
     assert printed(cli.ok("list", "--json").json) == documented("list")
 
 
+def test_review(cli: Cli) -> None:
+    (cli.repo.path / "f").write_text("x\n")
+    cli.repo.git("add", "f")
+    finding = {"file": "f", "line": 1, "severity": "low", "text": "x"}
+    said = json.dumps({"verdict": "pass", "summary": "", "findings": [finding]})
+    good = cli.ok("review", "-e", "codex", "--json", FAKE_SAY=said)
+    bad = cli.run("review", "-e", "iflow", "--json", "--on-error", "fail")
+    assert printed(good.json) | printed(bad.json) == documented("review")
+
+
 def test_adopt(cli: Cli) -> None:
     begun = cli.begin()
     shutil.rmtree(cli.layout.root)

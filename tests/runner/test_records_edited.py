@@ -12,7 +12,7 @@ from git_agent_runner import context
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.model import Record
 from git_agent_runner.store import attempts, noteline, notes
-from git_agent_runner.store.cache import listing
+from git_agent_runner.store.cache import Wanted, listing
 from git_agent_runner.store.joining import union
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.times import moment
@@ -79,7 +79,7 @@ def test_doctor_names_a_key_that_is_there_twice_until_one_line_is_deleted(cli: C
     assert doubled() == []
     add(path, "branch: other")
     (problem,) = doubled()
-    assert problem == f"'{path}': `branch` is in lines 9 and 23; the last one counts"
+    assert problem == f"'{path}': `branch` is in lines 9 and 24; the last one counts"
     path.write_text(whole)
     assert doubled() == []
 
@@ -109,7 +109,7 @@ def test_runs_are_listed_by_instants(repo: GitRepo) -> None:
     layout = Layout(repo.facts().common_dir)
     for _ in range(2):
         assert [row.handle for row in listing(layout, moment(LATER) or 0.0).rows] == ["bbbbbbbb", "aaaaaaaa"]
-    assert [row.updated_at for row in listing(layout, moment(LATER) or 0.0, newest=1).rows] == [LATER]
+    assert [row.updated_at for row in listing(layout, moment(LATER) or 0.0, Wanted(1)).rows] == [LATER]
 
 
 @pytest.mark.parametrize("what", ["record", "note", "record note"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from git_agent_extractors.model import Session
 from git_agent_runner.store import cache, document, records
-from git_agent_runner.store.cache import Row, listing
+from git_agent_runner.store.cache import Row, Wanted, listing
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
 from support.stored import HANDLE, MOMENT, record, run_id
@@ -46,7 +46,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def handles(layout: Layout, now: float = LATER, newest: int | None = None) -> list[str]:
-    return [row.handle for row in listing(layout, now, newest).rows]
+    return [row.handle for row in listing(layout, now, Wanted(newest)).rows]
 
 
 def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
@@ -90,6 +90,14 @@ def test_any_text_survives_the_cache(words: list[str]) -> None:
 def test_newest_first_and_no_more_than_asked_for(layout: Layout) -> None:
     assert handles(layout) == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
     assert handles(layout, newest=2) == ["cccccccc", "bbbbbbbb"]
+
+
+def test_reviews_are_left_out_where_only_a_branchs_runs_are_wanted(layout: Layout) -> None:
+    """Faults of agents in hooks F5. The newest of those that are left, from the file that is kept, too."""
+    Index(layout).update("cccccccc", lambda old: old._replace(role="review"))
+    for _ in range(2):
+        assert handles(layout) == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
+        assert [row.handle for row in listing(layout, LATER, Wanted(1, reviews=False)).rows] == ["bbbbbbbb"]
 
 
 def test_nothing_is_read_twice(layout: Layout, read: list[str]) -> None:
@@ -158,7 +166,7 @@ def _cut(text: str) -> str:
     [
         pytest.param(lambda _: "", id="empty"),
         pytest.param(_cut, id="torn"),
-        pytest.param(lambda text: text.replace("list 4", "list 9"), id="another version"),
+        pytest.param(lambda text: text.replace("list 5", "list 9"), id="another version"),
         pytest.param(lambda text: text.replace("\nr", "\n\nr", 1), id="a line too many"),
         pytest.param(lambda text: text.replace("\tcccccccc.yaml", ""), id="a line without its stamp"),
         pytest.param(lambda text: text.replace("\tcodex", ""), id="a column short"),

@@ -41,6 +41,7 @@ attempts: 1
 engineVersion: "0.171.0"
 host: "box"
 store: null
+role: "work"
 createdAt: "{MOMENT}"
 updatedAt: "{MOMENT}"
 """
@@ -228,8 +229,8 @@ def test_a_handle_that_looks_like_a_number_is_the_text_that_was_typed(handle: st
     [
         pytest.param("- a\n", 1, "expected lines of the form `key: value`", id="a list"),
         pytest.param("a: [1\n", None, "expected ',' or ']'", id="not closed"),
-        pytest.param(f"{CANONICAL}cwd: *x\n", 23, "found undefined alias 'x'", id="alias without anchor"),
-        pytest.param(f"{CANONICAL}---\n{CANONICAL}", 23, "found another document", id="two documents"),
+        pytest.param(f"{CANONICAL}cwd: *x\n", 24, "found undefined alias 'x'", id="alias without anchor"),
+        pytest.param(f"{CANONICAL}---\n{CANONICAL}", 24, "found another document", id="two documents"),
         pytest.param("- " * 5000, None, "recursion", id="bottomless"),
         pytest.param('a: "\\UFFFFFFFF"\n', None, "not YAML", id="escape beyond Unicode"),
         pytest.param(f"{BLOCK}cwd: !!set x\n", None, "not YAML", id="tag that does not fit"),

@@ -23,13 +23,14 @@ SCHEMA = 1
 
 
 @click.command(short_help="List runs, newest first")
-@click.option("--all", "everything", is_flag=True, help=f"All runs, not the newest {NEWEST}.")
+@click.option("--all", "everything", is_flag=True, help=f"All runs, reviews among them, not the newest {NEWEST}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(everything: bool, as_json: bool) -> int:
     """List this repository's runs, those of all branches and work trees, newest first."""
     ctx = context.look()
     now = time.time()
-    found = cache.listing(ctx.layout, now, None if everything else NEWEST, ctx.runs.warn)
+    wanted = cache.Wanted(None if everything else NEWEST, reviews=everything)
+    found = cache.listing(ctx.layout, now, wanted, ctx.runs.warn)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
     if noted := _noted(ctx, [row.handle for row in rows]) if everything or len(rows) < NEWEST else []:
@@ -86,7 +87,7 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
     return (
         row.handle,
         row.agent_name,
-        row.branch or "(detached)",
+        row.branch or ("(detached)" if row.role == "work" else f"({row.role})"),
         status(row, state(ctx, row)),
         age(row.updated_at, now),
         commit,
@@ -126,6 +127,7 @@ def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
         "handle": row.handle,
         "runId": row.run_id,
         "engine": row.agent_name,
+        "role": row.role,
         "branch": row.branch,
         "state": now,
         "status": "interrupted" if now == "dead" else status(row, now),

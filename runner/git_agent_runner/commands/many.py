@@ -52,7 +52,7 @@ class Chosen(NamedTuple):
 
 def resume_all(ctx: Context, wanted: Wanted) -> int:
     """The exit status: 1 when a run that was to go on did not come to a good end."""
-    listing = cache.listing(ctx.layout, time.time(), warn=ctx.runs.warn)
+    listing = cache.work(ctx.layout, time.time(), warn=ctx.runs.warn)
     for problem in listing.problems:
         warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
     found = list(_choose(ctx, wanted, listing.rows))

@@ -89,7 +89,7 @@ class Watch:
 
     def _rows(self) -> list[Row]:
         """The runs that may need something: those that did not need anything before are only looked at once changed."""
-        listing = cache.listing(self._ctx.layout, time.time())
+        listing = cache.work(self._ctx.layout, time.time())
         for problem in listing.problems:
             if problem.path not in self._said:
                 self._said[problem.path] = problem.message

@@ -31,7 +31,7 @@ from git_agent_runner.store.document import (
 )
 from git_agent_runner.store.layout import Layout, handle_of, run_directory
 from git_agent_runner.store.liveness import at_work
-from git_agent_runner.store.records import RUN_ID, SCHEMA_KIND, STATUS
+from git_agent_runner.store.records import ROLE, RUN_ID, SCHEMA_KIND, STATUS
 
 FILE = "attempt.yaml"
 ENDER = "ended-by"
@@ -70,6 +70,7 @@ SHAPE = Shape(
         Field("engineVersion", "engine_version", TEXT, required=True),
         Field("host", "host", TEXT, required=True),
         Field("store", "store", STORE),
+        Field("role", "role", ROLE),
         Field("pid", "pid", optional(COUNT)),
         Field("processStarted", "process_started", optional(SECONDS)),
         Field("bootId", "boot_id", optional(TEXT)),
@@ -207,6 +208,7 @@ def rebuild(layout: Layout, run_id: str) -> Record:
         run_id=run_id,
         run_directory=run_directory(run_id),
         agent_name=last.agent_name,
+        role=last.role,
         session=next((attempt.session for attempt in reversed(found) if attempt.session.value), NO_SESSION),
         launch_args=last.launch_args,
         updated_at=last.ended_at or last.started_at,

@@ -27,7 +27,7 @@ from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.times import moment
 
-_HEADER = b"git-agent list 4"
+_HEADER = b"git-agent list 5"
 _RACY_NS = 20_000_000
 _RUN, _PROBLEM = "r", "~"  # in this order: sorted downwards, what is wrong comes first
 _NONE = "\\N"
@@ -50,8 +50,10 @@ class Row(NamedTuple):
     cwd: str
     start_commit: str | None
     worktree_id: str
+    role: str = "work"  # the last column
 
 
+_WORK = "\twork"
 _LARGEST = 256 << 20  # bytes
 _ATTEMPTS = Row._fields.index("attempts")
 
@@ -68,21 +70,37 @@ def by_start(row: Row) -> tuple[float, str]:
     return (-(moment(row.created_at) or moment(row.run_id[:16]) or 0.0), row.run_id)
 
 
-def listing(layout: Layout, now: float, newest: int | None = None, warn: Callable[[str], None] = ignore) -> Listing:
-    """All runs, or the `newest` ones. `now` is in seconds since the epoch, taken before the call. `warn`: see Index.
+class Wanted(NamedTuple):
+    """How many rows, None for all; without `reviews` only those of runs that can be a branch's."""
+
+    newest: int | None = None
+    reviews: bool = True
+
+
+ALL = Wanted()
+
+
+def work(layout: Layout, now: float, warn: Callable[[str], None] = ignore) -> Listing:
+    """The runs that can be a branch's. See `listing`."""
+    return listing(layout, now, Wanted(reviews=False), warn)
+
+
+def listing(layout: Layout, now: float, wanted: Wanted = ALL, warn: Callable[[str], None] = ignore) -> Listing:
+    """The runs, all unless less is `wanted`. `now` is in seconds since the epoch, taken before the call. `warn`: see
+    Index.
 
     Raises UserError `index_unreadable`. A cache that cannot be written is done without.
     """
     with _without_gc():
         stamps = _stamps(layout)
         try:
-            return _listing(layout, now, newest, stamps, _load(layout.cache_file), warn)
+            return _listing(layout, now, wanted, stamps, _load(layout.cache_file), warn)
         except ValueError:  # a line of the cache that we would not write
-            return _listing(layout, now, newest, stamps, b"", warn)
+            return _listing(layout, now, wanted, stamps, b"", warn)
 
 
 def _listing(
-    layout: Layout, now: float, newest: int | None, stamps: list[str], cache: bytes, warn: Callable[[str], None]
+    layout: Layout, now: float, wanted: Wanted, stamps: list[str], cache: bytes, warn: Callable[[str], None]
 ) -> Listing:
     head = _head(stamps)
     lines = _lines(cache, len(head)) if cache.startswith(head) else _renewed(layout, now, stamps, cache, warn)
@@ -91,9 +109,9 @@ def _listing(
         rest, _, _ = line.rpartition("\t")
         if rest.startswith(_PROBLEM):
             found.problems.insert(0, _problem(layout, rest))
-        elif len(found.rows) == newest:
+        elif len(found.rows) == wanted.newest:
             break
-        else:
+        elif wanted.reviews or rest.endswith(_WORK):
             found.rows.append(_row(rest))
     return found
 
@@ -205,6 +223,7 @@ def _columns(record: Record) -> list[str | None]:
         record.cwd,
         record.start_commit,
         record.worktree_id,
+        record.role,
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from git_agent_extractors.model import Status
-from git_agent_runner.model import SCHEMA, Record
+from git_agent_runner.model import SCHEMA, Record, Role
 from git_agent_runner.store import document
 from git_agent_runner.store.document import (
     COUNT,
@@ -31,6 +31,7 @@ SCHEMA_KIND = Kind(f"{SCHEMA}; a newer git-agent may have written this", lambda 
 HANDLE = Kind("8 characters of 0-9 and a-f", lambda value: type(value) is str and is_handle(value))
 RUN_ID = Kind("`<UTC timestamp>-<engine>-<handle>`", lambda value: type(value) is str and is_run_id(value))
 STATUS = optional(one_of(get_args(Status)))
+ROLE = one_of(get_args(Role))
 
 # `updatedAt` is required and the last: a file cut off at the end of a line is then never taken for a whole one.
 SHAPE = Shape(
@@ -56,6 +57,7 @@ SHAPE = Shape(
         Field("engineVersion", "engine_version", TEXT),
         Field("host", "host", TEXT),
         Field("store", "store", STORE),
+        Field("role", "role", ROLE),
         Field("createdAt", "created_at", TEXT),
         Field("updatedAt", "updated_at", TEXT, required=True),
     ),

@@ -7,8 +7,9 @@ newest recorded version of that engine does, keeps the session in the engine's o
 $FAKE_EXIT. $FAKE_ID is the session it reports ("none": none at all), else the one that its arguments ask for, else one
 of its own ("new": a fresh one). $FAKE_UNKNOWN says what it does when asked to resume: "new" starts another
 conversation in silence, "fail" says that there is no such session. $FAKE_CMD runs in a shell after the session was
-printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the transcript, and
-$FAKE_WORDS what a wrapper says instead of starting the engine. `--version` prints
+printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the transcript,
+$FAKE_SAY what it says instead of "ok", $FAKE_REVIEW a word: it says `block: WORD` if it was given that, else `pass:`,
+and $FAKE_WORDS what a wrapper says instead of starting the engine. `--version` prints
 $FAKE_VERSION, `--help` $FAKE_HELP. `env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a
 line and says goodbye.
 """
@@ -130,7 +131,7 @@ def main() -> int:
         return int(os.environ.get("FAKE_EXIT", "0"))
     if os.isatty(0):
         return terminal(engine, session)
-    first, *rest = transcript(engine, argv, session)
+    first, *rest = transcript(engine, argv, session, said(message or ""))
     print(*first, sep="\n", flush=True)
     shell("FAKE_CMD")
     for lines in rest:
@@ -200,7 +201,13 @@ def asked(engine: str, argv: list[str]) -> str | None:
     return None
 
 
-def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
+def said(message: str) -> str:
+    if word := os.environ.get("FAKE_REVIEW"):
+        return f"block: {word}" if word in message else "pass: fine"
+    return os.environ.get("FAKE_SAY", "ok")
+
+
+def transcript(engine: str, argv: list[str], session: str, words: str) -> list[list[str]]:
     """Groups of lines; the first is what is printed as soon as the session exists."""
     if engine == "codex" and "--json" not in argv:
         print("OpenAI Codex v0.171.0", "--------", f"session id: {session}", "--------", sep="\n", file=sys.stderr)
@@ -208,7 +215,7 @@ def transcript(engine: str, argv: list[str], session: str) -> list[list[str]]:
     events = EVENTS[engine](session)
     if engine == "iflow":
         return [["ok"], ["", "<Execution Info>", json.dumps(events[0], indent=2), "</Execution Info>"]]
-    return [[dumps(event)] for event in events]
+    return [[dumps(event).replace('"ok"', json.dumps(words))] for event in events]
 
 
 def terminal(engine: str, session: str) -> int:

@@ -1,0 +1,75 @@
+"""How each engine is held to reading: flags and environment that win over what its settings or the repository say.
+
+Only versions that were tried with a model that asks for a write are let in. Tracked settings of agents are not in the
+work tree of a review at all: see `place`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from git_agent_runner.engines import arguments
+from git_agent_runner.engines.spec import Engine, Version, dotted
+from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.review.verdict import SCHEMA_TEXT
+
+Env = tuple[tuple[str, str | None], ...]
+
+
+class Power(NamedTuple):
+    """What a review adds to the command line. `schema` makes the flags that ask for a verdict of our form, given a file
+    that holds its schema.
+    """
+
+    since: Version
+    flags: tuple[str, ...]
+    env: Env = ()
+    schema: Callable[[str], tuple[str, ...]] = lambda _file: ()
+
+
+_DENIED = '{"edit":"deny","bash":"deny","webfetch":"deny","task":"deny","external_directory":"deny"}'
+POWERS: dict[str, Power] = {
+    # The settings of the project are its own: they may hold hooks, which run commands.
+    "claude": Power(
+        (2, 1, 76),
+        (
+            "--tools",
+            "Read,Grep,Glob",
+            "--permission-mode",
+            "default",
+            "--setting-sources",
+            "user",
+            "--strict-mcp-config",
+        ),
+        schema=lambda _file: ("--json-schema", SCHEMA_TEXT),
+    ),
+    "codex": Power((0, 98, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
+    "gemini": Power((0, 61, 0), ("--approval-mode", "plan")),
+    "opencode": Power((1, 18, 33), ("--agent", "plan"), env=(("OPENCODE_PERMISSION", _DENIED),)),
+}
+
+
+def power(engine: Engine, version: Version) -> Power:
+    """Raises UserError `no_read_only` where we do not know how to hold this version to reading."""
+    known = POWERS.get(engine.name)
+    if known is None or version < known.since:
+        which = f"{engine.name} {dotted(version)}" if known else engine.name
+        names = ", ".join(f"{name} {dotted(one.since)}" for name, one in POWERS.items())
+        hint = f"engines that can review, and the first version of each: {names}"
+        raise UserError(f"{which} is not known to leave files alone", code="no_read_only", hints=(hint,))
+    return known
+
+
+def harmless(engine: Engine, args: tuple[str, ...]) -> tuple[str, ...]:
+    """Of configured launch args those that let an agent do no more than it may by itself, and its flag of trust."""
+    words = arguments.parse(engine.options, args)
+    kept = (word for word in words if word.name == engine.trust or (word.option and not word.option.widens))
+    return tuple(text for word in kept for text in word.words)
+
+
+def refuse_widening(engine: Engine, given: tuple[str, ...]) -> None:
+    """Raises UsageError: a reviewer reads, whatever is asked for."""
+    if given != (left := harmless(engine, given)):
+        word = next(word for word in given if word not in left)
+        raise UsageError(f"'{word}' is not for a review", hints=("a reviewer reads; flags such as --model are for it",))
