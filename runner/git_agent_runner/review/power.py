@@ -32,7 +32,7 @@ _DENIED = '{"edit":"deny","bash":"deny","webfetch":"deny","task":"deny","externa
 POWERS: dict[str, Power] = {
     # The settings of the project are its own: they may hold hooks, which run commands.
     "claude": Power(
-        (2, 1, 76),
+        (2, 1, 332),
         (
             "--tools",
             "Read,Grep,Glob",
@@ -44,7 +44,7 @@ POWERS: dict[str, Power] = {
         ),
         schema=lambda _file: ("--json-schema", SCHEMA_TEXT),
     ),
-    "codex": Power((0, 98, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
+    "codex": Power((0, 171, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
     "gemini": Power((0, 61, 0), ("--approval-mode", "plan")),
     "opencode": Power((1, 18, 33), ("--agent", "plan"), env=(("OPENCODE_PERMISSION", _DENIED),)),
 }
