@@ -15,6 +15,22 @@ def moment(text: object) -> float | None:
         return None
 
 
+_WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+
+
+def told(text: str | None) -> str | None:
+    """A time as `--json` prints it, in whatever form a person may have written it into a record; None for no time."""
+    if text and _WRITTEN.fullmatch(text):
+        return text
+    from datetime import UTC, datetime
+
+    try:
+        then = datetime.fromisoformat(text or "").astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return f"{then.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
+
+
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d|w|)")
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 

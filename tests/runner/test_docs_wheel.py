@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support import docs
+from support import docs, schemas
 
 PACKAGES = {"git_agent_runner", "git_agent_extractors", "git_agent_hooks", "git_agent_fixtures"}
 MAN = "share/man/man1/git-agent.1"
@@ -53,7 +53,9 @@ def test_the_wheel_holds_the_packages_and_the_manual(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     inside = {name for name in names if ".dist-info/" not in name and ".data/" not in name}
     assert {name.split("/")[0] for name in inside} == PACKAGES
-    assert {name for name in inside if not name.endswith(".py")} == {f"{package}/py.typed" for package in PACKAGES}
+    typed = {f"{package}/py.typed" for package in PACKAGES}
+    described = {f"git_agent_runner/schemas/{path.name}" for path in schemas.FOLDER.glob("*.json")}
+    assert {name for name in inside if not name.endswith(".py")} == typed | described
     assert [name.partition(".data/data/")[2] for name in names if ".data/" in name] == [MAN]
 
 

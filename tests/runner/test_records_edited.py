@@ -42,8 +42,8 @@ def add(path: Path, line: str) -> None:
         ("status: failed", "status", "failed"),
         ("agentName: claude", "engine", "claude"),
         ("cwd: /elsewhere", "cwd", "/elsewhere"),
-        ("createdAt: 2026-01-01T00:00:00Z", "createdAt", "2026-01-01T00:00:00Z"),
-        ('"updatedAt": 2026-01-01T00:00:00Z', "updatedAt", "2026-01-01T00:00:00Z"),
+        ("createdAt: 2026-01-01T00:00:00Z", "createdAt", "2026-01-01T00:00:00.000Z"),
+        ('"updatedAt": 2026-01-01T00:00:00Z', "updatedAt", "2026-01-01T00:00:00.000Z"),
     ],
 )
 def test_of_a_key_that_is_there_twice_every_command_takes_the_last_and_names_the_file(

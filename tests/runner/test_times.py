@@ -1,10 +1,10 @@
-"""Durations as people type them: one form for options, settings and policies."""
+"""Durations as people type them, and times as JSON tells them: one form each."""
 
 from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.times import duration
+from git_agent_runner.times import duration, told
 from support.cli import Cli
 
 
@@ -46,3 +46,20 @@ def test_a_timeout_takes_what_settings_take(cli: Cli) -> None:
 def test_an_age_needs_its_unit(cli: Cli) -> None:
     """A bare number of seconds would delete what somebody meant in days."""
     assert cli.run("prune", "--older-than", "30").err.startswith("fatal: invalid age '30'\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2026-11-27T10:15:02.250Z", "2026-11-27T10:15:02.250Z"),
+        ("2026-11-27T23:30:00+02:00", "2026-11-27T21:30:00.000Z"),
+        ("2026-11-27", "2026-11-27T00:00:00.000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        ("0001-01-01T00:00:00+02:00", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_time_is_told_in_one_form(text: str | None, said: str | None) -> None:  # faults F6
+    assert told(text) == said

@@ -16,7 +16,7 @@ from git_agent_runner.model import Attempt, Record
 from git_agent_runner.store import attempts, notes, pointer
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
-from support import forks
+from support import forks, schemas
 from support.gitrepo import GitRepo
 from support.waiting import PATIENCE, until
 
@@ -75,7 +75,13 @@ class Cli(NamedTuple):
         )
 
     def run(self, *words: str, stdin: bytes | None = None, cwd: Path | None = None, **environ: str) -> Done:
-        """The command, to its end; `environ` is added to its environment."""
+        """The command, to its end; `environ` is added to its environment. Its JSON is as the schemas say."""
+        done = self._run(*words, stdin=stdin, cwd=cwd, **environ)
+        if schemas.asked(words):
+            schemas.check(words, done.out)
+        return done
+
+    def _run(self, *words: str, stdin: bytes | None, cwd: Path | None, **environ: str) -> Done:
         if stdin is None and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environ):
             status, out, err = forks.run(words, cwd or self.repo.path, self.environ(**environ), PATIENCE)
             return Done(status, out.decode(), err.decode(errors="replace"))
@@ -150,4 +156,5 @@ def wait_for(path: Path) -> str:
 
 def ask(*words: str) -> int:
     """The exit status of the command in our own process, which is faster: for what starts no engine."""
-    return git_agent_runner.cli.main(words)
+    with schemas.checked(words):
+        return git_agent_runner.cli.main(words)

@@ -16,6 +16,7 @@ from git_agent_fixtures.home import Home
 from git_agent_fixtures.recording import processes
 from git_agent_fixtures.server.log import Entry
 from git_agent_fixtures.server.serving import Server
+from support import schemas
 from support.waiting import PATIENCE
 
 BIN = Path(sys.executable).parent
@@ -65,7 +66,10 @@ class World(NamedTuple):
 
     def agent(self, *words: str, stdin: str | None = None, cwd: Path | None = None, **env: str) -> Done:
         """`git-agent WORDS`, whatever comes of it."""
-        return self.run(str(BIN / "git-agent"), *words, stdin=stdin, cwd=cwd, **env)
+        done = self.run(str(BIN / "git-agent"), *words, stdin=stdin, cwd=cwd, **env)
+        if schemas.asked(words):
+            schemas.check(words, done.out)
+        return done
 
     def start(self, prompt: str, *args: str) -> Done:
         """`git-agent start -e ENGINE PROMPT -- ARGS`, which must succeed."""

@@ -15,7 +15,7 @@ from git_agent_runner.model import Note, State
 from git_agent_runner.present import hint, print_json, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
-from git_agent_runner.times import moment
+from git_agent_runner.times import moment, told
 
 NEWEST = 50
 NOTED = "noted"  # the status of a run that only a note knows
@@ -133,9 +133,9 @@ def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
         "status": "interrupted" if now == "dead" else status(row, now),
         "attempts": row.attempts,
         "session": row.session_value,
-        "createdAt": row.created_at,
-        "updatedAt": row.updated_at,
-        "cwd": row.cwd,
+        "createdAt": told(row.created_at),
+        "updatedAt": told(row.updated_at),
+        "cwd": row.cwd or None,
         "startCommit": row.start_commit,
         "commitMissing": commit_missing,
     }

@@ -16,7 +16,7 @@ from git_agent_runner.present import print_json, shown, table, warn
 from git_agent_runner.pruning import Criteria, Run
 from git_agent_runner.store import cache
 from git_agent_runner.store.cache import Row
-from git_agent_runner.times import duration
+from git_agent_runner.times import duration, told
 
 SCHEMA = 1
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -149,6 +149,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "runId": row.run_id,
         "engine": row.agent_name,
         "branch": row.branch,
-        "updatedAt": row.updated_at,
+        "updatedAt": told(row.updated_at),
         "bytes": run.size,
     }

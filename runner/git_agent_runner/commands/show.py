@@ -22,6 +22,7 @@ from git_agent_runner.policies.taken import Kept
 from git_agent_runner.present import command_line, print_json, shown, warn
 from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
+from git_agent_runner.times import told
 
 SCHEMA = 1
 
@@ -172,19 +173,19 @@ def _object(ctx: Context, record: Record, story: list[Attempt], reason: UserErro
         "runId": record.run_id,
         "runDirectory": ctx.layout.run(record.run_id),
         "engine": record.agent_name,
-        "engineVersion": record.engine_version,
+        "engineVersion": record.engine_version or None,
         "session": record.session._asdict(),
         "parentSession": record.parent_session,
         "launch": {"args": list(record.launch_args)},
         "branch": record.branch,
         "startCommit": record.start_commit,
-        "worktree": record.worktree,
-        "cwd": record.cwd,
-        "host": record.host,
+        "worktree": record.worktree or None,
+        "cwd": record.cwd or None,
+        "host": record.host or None,
         "state": attempts.state(ctx.layout, record.handle, record.run_id),
         "status": record.status,
-        "createdAt": record.created_at,
-        "updatedAt": record.updated_at,
+        "createdAt": told(record.created_at),
+        "updatedAt": told(record.updated_at),
         "policy": {"end": kept.end, "reason": kept.reason} if (kept := _given_up(ctx, record)) else None,
         "resumable": reason is None,
         "reason": None if reason is None else {"code": reason.code, "message": reason.message, "hints": reason.hints},
@@ -196,8 +197,8 @@ def _attempt_object(attempt: Attempt) -> dict[str, Any]:
     return {
         "number": attempt.number,
         "kind": attempt.kind,
-        "startedAt": attempt.started_at,
-        "endedAt": attempt.ended_at,
+        "startedAt": told(attempt.started_at),
+        "endedAt": told(attempt.ended_at),
         "exitStatus": attempt.exit_status,
         "status": attempt.status,
         "resumed": attempt.resumed,
