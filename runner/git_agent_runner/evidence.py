@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Transcript
 from git_agent_runner.context import Context
+from git_agent_runner.conversation import place
 from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.model import Attempt
@@ -17,17 +18,27 @@ from git_agent_runner.times import moment
 
 class Evidence(NamedTuple):
     """`transcript` names no session that the store is known not to have. `begun` are the sessions of a new attempt that
-    printed none, and `origin` where they come from. `opened`: an interface was more than a process that ended.
+    printed none, and `origin` where they come from. `opened`: an interface was more than a process that ended, and
+    `ended`, as far as its session tells, that was not in the middle of a turn.
     """
 
     transcript: Transcript
     begun: tuple[str, ...] = ()
     origin: str | None = None
     opened: bool = False
+    ended: bool = False
 
 
 def gather(ctx: Context, attempt: Attempt, outcome: Outcome, transcript: Transcript) -> Evidence:
     engine = load(attempt.agent_name, ctx.environ)
+    seen = _seen(ctx, engine, attempt, outcome, transcript)
+    if not (attempt.interactive and seen.opened):
+        return seen
+    value = seen.transcript.session.value or attempt.requested_session or (seen.begun[0] if seen.begun else None)
+    return seen._replace(ended=_ended(ctx, engine, attempt, value))
+
+
+def _seen(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome, transcript: Transcript) -> Evidence:
     printed = transcript.session.value
     if attempt.kind not in ("start", "fresh"):
         opened = printed is not None or _touched(ctx, engine, attempt, outcome)
@@ -85,6 +96,21 @@ def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -
     if located is None or located.state != "present" or located.path is None:
         return located is None or located.state != "absent"
     return os.path.getmtime(located.path) >= outcome.started - 1 if os.path.exists(located.path) else False
+
+
+def _ended(ctx: Context, engine: Engine, attempt: Attempt, session: str | None) -> bool:
+    """Does the session end with a finished turn? What its engine has deleted is there as our copy."""
+    query = _query(ctx, engine, attempt, session)
+    located = asking.locate(engine, query, attempt.launch_args, attempt.store)
+    if engine.ended is None or located.state == "unknown":
+        return True
+    try:
+        found = place.stored(engine, query) or place.copied(ctx, attempt.run_id, session or "")
+    except (OSError, ValueError):
+        return False
+    pieces = sorted(found.pieces, key=lambda piece: os.path.basename(piece.name)) if found else ()
+    ends = [end for piece in pieces if (end := engine.ended(piece.data)) is not None]
+    return bool(ends) and ends[-1]
 
 
 def _query(ctx: Context, engine: Engine, attempt: Attempt, session: str | None) -> StoreQuery:

@@ -71,7 +71,7 @@ def settle(
     steps.at("output-read")
     seen = evidence.gather(ctx, attempt, outcome, transcript)
     transcript = seen.transcript
-    asked = asked._replace(opened=seen.opened)
+    asked = asked._replace(opened=seen.opened, ended=seen.ended)
     attempt = attempt._replace(candidates=seen.begun if len(seen.begun) > 1 else ())
     if transcript.source is None and asked.kind in ("start", "fresh"):
         asked = asked._replace(session=seen.begun[0] if len(seen.begun) == 1 else None)

@@ -17,7 +17,8 @@ class Asked(NamedTuple):
 
     `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
     `interactive`: the terminal form, which may end without ever printing an id; `opened`, there was more of it than an
-    exit status. `adopts`: the person picked the session, or none was known, so whatever is reported becomes the run's.
+    exit status; `ended`, its session does not stop in the middle of a turn. `adopts`: the person picked the session, or
+    none was known, so whatever is reported becomes the run's.
     """
 
     kind: Kind
@@ -29,6 +30,7 @@ class Asked(NamedTuple):
     interactive: bool = False
     adopts: bool = False
     opened: bool = False
+    ended: bool = False
 
 
 class Ended(NamedTuple):
@@ -108,6 +110,8 @@ def _status(asked: Asked, transcript: Transcript, ended: Ended) -> Status:
     printed = transcript.status
     if printed == "completed" and not (asked.opened if asked.interactive else _speaks(transcript)):
         printed = "no_output"
+    if printed == "completed" and asked.interactive and not asked.ended:
+        printed = "interrupted"
     if printed == "completed" and not (asked.interactive and ended.by_us):
         return printed
     if ended.by_us and ended.stalled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,24 @@ def test_an_interface_that_our_signal_ended_is_not_completed(person: Person) -> 
     assert [run["handle"] for run in listed["resumed"]] == [person.cli.record().handle]
 
 
+@pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode", "qwen", "copilot"])
+def test_an_interface_is_completed_where_its_session_ends_with_a_turn(person: Person, engine: str) -> None:
+    """Faults G1, B4: it exits with 0 in the middle of a turn, too, and draws no words that `log` could read."""
+    cli = person.cli
+    for keys, status in (("\x03", "interrupted"), ("\r", "completed")):
+        process = person.start(*(("resume", "-i") if cli.pointers() else ("start", "-i", "-e", engine)))
+        person.look("ready")
+        person.seen = ""
+        person.type(keys)
+        assert person.wait(process) == (status != "completed")
+        assert cli.record().status == status
+    assert cli.attempt().exit_status == 0
+    second = cli.ok("log").out.split("\nattempt 2 ")[1]
+    assert second.splitlines()[1:3] == ["> hello", "ok"]
+    told = [json.loads(line) for line in cli.ok("log", "--json", "--attempt", "2").out.splitlines()]
+    assert [one["data"]["role"] for one in told if one["kind"] == "message"] == ["user", "assistant"]
+
+
 def test_a_run_without_a_session_hides_no_other_where_there_is_no_pointer(cli: Cli) -> None:
     """Faults A6: by note, by record, and in a work tree without a branch."""
     begun = cli.begin("codex")
@@ -95,7 +114,7 @@ def test_a_session_that_its_engine_deletes_on_leaving_was_copied_while_it_lived(
     named = cli.ok("status").out.splitlines()[0]
     assert str(running.session.value or cli.attempt().candidates[0]) in named  # faults G9
     person.type("\r")
-    assert person.wait(process) == 0
+    assert person.wait(process) == 1
     assert (cli.record().session.value is None, cli.attempt().candidates) == (False, ())
     assert 'resume    git agent resume "<message>"' in person.seen
     done = cli.ok("resume", "go on")

@@ -82,6 +82,12 @@ def test_colours_when_asked(event: Event, style: str) -> None:
     assert render(event, colour=True, width=80) == (f"{style}{plain}\x1b[0m" if style else plain)
 
 
+def test_a_style_is_on_every_line() -> None:
+    """Faults B17: `less` ends a style with the line, so that a result was dim on its first line only."""
+    shown = render(Event("tool_result", "one\ntwo"), colour=True, width=80)
+    assert shown == "\x1b[2m  one\x1b[0m\n\x1b[2m  two\x1b[0m"
+
+
 def test_a_message_in_pieces_is_one_line() -> None:
     """As gemini/0.61.0/start-streamjson prints it."""
     renderer = Renderer(colour=False, width=80)

@@ -81,3 +81,93 @@ def test_a_document_is_compared_by_its_messages() -> None:
     assert earlier
     assert parted
     assert (earlier.older, parted.older, parted.has_last) == (True, False, False)
+
+
+def claude(kind: str, **message: Any) -> dict[str, Any]:
+    return {"type": kind, "message": {"role": kind, **message}}
+
+
+def codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"type": kind, "payload": payload}
+
+
+def gemini(kind: str, **message: Any) -> dict[str, Any]:
+    return {"id": f"{kind}{len(str(message))}", "type": kind, **message}
+
+
+def copilot(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data}
+
+
+SAID: list[Any] = [{"type": "text", "text": "ok"}]
+BEGUN = codex("event_msg", type="task_started")
+REPLY = codex("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
+PROMPT = codex("response_item", type="message", role="user", content=[{"type": "input_text", "text": "go"}])
+ANSWER = copilot("assistant.message", content="ok", toolRequests=[])
+QWEN = {"type": "assistant", "message": {"role": "model", "parts": [{"text": "ok"}]}}
+CALL = {"type": "assistant", "message": {"role": "model", "parts": [{"functionCall": {"name": "run"}}]}}
+
+
+@pytest.mark.parametrize(
+    ("engine", "records", "ends"),
+    [
+        pytest.param("claude", [claude("user", content="go"), claude("assistant", stop_reason="end_turn")], True),
+        pytest.param("claude", [claude("user", content="go")], False),
+        pytest.param("claude", [claude("assistant", stop_reason="tool_use")], False),
+        pytest.param("claude", [claude("assistant", stop_reason=None, content=SAID)], False),
+        pytest.param(
+            "claude",
+            [claude("assistant", stop_reason="end_turn"), claude("user", content=[{"text": "[Request"}])],
+            False,
+        ),
+        pytest.param(
+            "claude",
+            [claude("user", content="go"), claude("assistant", model="<synthetic>", stop_reason="stop_sequence")],
+            False,
+        ),
+        pytest.param("claude", [{"type": "mode"}], None),
+        pytest.param("codex", [BEGUN, PROMPT, REPLY, codex("event_msg", type="task_complete")], True),
+        pytest.param("codex", [BEGUN, PROMPT, REPLY], False),
+        pytest.param("codex", [BEGUN, PROMPT, codex("event_msg", type="turn_aborted")], False),
+        pytest.param("codex", [PROMPT, REPLY], True),
+        pytest.param("codex", [PROMPT, REPLY, PROMPT], False),
+        pytest.param("codex", [PROMPT, codex("response_item", type="function_call")], False),
+        pytest.param("gemini", [gemini("user", content="go"), gemini("gemini", content="ok")], True),
+        pytest.param("gemini", [gemini("user", content="go"), gemini("info", content="Request cancelled.")], False),
+        pytest.param("gemini", [gemini("gemini", content="so", toolCalls=[{"name": "run"}])], False),
+        pytest.param("qwen", [{"type": "user", "message": {"parts": [{"text": "go"}]}}, QWEN], True),
+        pytest.param("qwen", [QWEN, {"type": "user", "message": {"parts": [{"text": "go"}]}}], False),
+        pytest.param("qwen", [QWEN, CALL, {"type": "tool_result", "message": {"parts": []}}], False),
+        pytest.param(
+            "copilot", [copilot("user.message"), ANSWER, copilot("assistant.turn_end"), copilot("abort")], True
+        ),
+        pytest.param("copilot", [ANSWER, copilot("user.message"), copilot("assistant.turn_start")], False),
+        pytest.param("copilot", [copilot("assistant.message", content="", toolRequests=[{}])], False),
+    ],
+)
+def test_a_finished_turn(engine: str, records: list[dict[str, Any]], ends: bool | None) -> None:
+    """Faults G1. As in the stores of codex 0.171.0 and 0.36.0, claude 2.1.332, gemini 0.61.0 and copilot 1.0.102."""
+    ended = load(engine).ended
+    assert ended
+    assert ended(lines(*records)["s.jsonl"]) is ends
+
+
+@pytest.mark.parametrize(
+    ("info", "ends"),
+    [
+        pytest.param({"role": "assistant", "time": {"completed": 2}, "finish": "stop"}, True, id="finished"),
+        pytest.param(
+            {"role": "assistant", "time": {"completed": 2}, "finish": "tool-calls"}, False, id="asked for a tool"
+        ),
+        pytest.param(
+            {"role": "assistant", "time": {"completed": 2}, "error": {"name": "MessageAborted"}}, False, id="cut off"
+        ),
+        pytest.param({"role": "assistant", "time": {"created": 1}}, False, id="under way"),
+        pytest.param({"role": "user", "time": {"created": 1}}, False, id="asked"),
+    ],
+)
+def test_a_finished_turn_of_opencode(info: dict[str, Any], ends: bool) -> None:
+    """Faults G1. As 1.18.33 exports it."""
+    ended = load("opencode").ended
+    assert ended
+    assert ended(json.dumps({"messages": [{"info": {"id": "msg_1", **info}, "parts": []}]}).encode()) is ends

@@ -42,11 +42,18 @@ def asked(kind: str = "resume", **changes: object) -> Asked:
             asked(), "rate_limited", "old", ("rate_limited", "yes", "old", None), id="rate limit after resuming"
         ),
         pytest.param(
-            asked(interactive=True, opened=True),
+            asked(interactive=True, opened=True, ended=True),
             "completed",
             None,
             ("completed", "unverified", "old", None),
             id="terminal form",
+        ),
+        pytest.param(
+            asked(interactive=True, opened=True),
+            "completed",
+            None,
+            ("interrupted", "unverified", "old", None),
+            id="terminal form, in the middle of a turn",
         ),
         pytest.param(
             asked("start", known=NO_SESSION), "completed", "x", ("completed", None, "x", None), id="start, printed id"
@@ -175,4 +182,4 @@ def test_an_end_that_the_engine_printed_is_one() -> None:
 )
 def test_an_interface_that_we_ended_is_not_completed(ended: Ended, want: Status) -> None:
     """Faults G1: exit 0 and any output was taken for a completed turn, and that beat our own ending."""
-    assert judge(asked(interactive=True, opened=True), transcript("completed", "old"), ended).status == want
+    assert judge(asked(interactive=True, opened=True, ended=True), transcript("completed", "old"), ended).status == want

@@ -8,6 +8,9 @@ import pytest
 
 from git_agent_fixtures import home
 from git_agent_fixtures.engines import NEWEST
+from git_agent_runner.conversation import place
+from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import StoreQuery
 from system.stores import sessions
 from system.support import World, alive
 from system.terminal import terminal
@@ -49,6 +52,17 @@ def _in_a_terminal(world: World, mark: str, *words: str) -> None:
         assert asked.text == words[-1].partition("=")[2]
         answer = " ".join(("markers", "MK1", "MK2")[: 2 + (mark == "MK2")])
         shown.until(lambda: answer.replace(" ", "") in shown.text() or _kept_unseen(world, answer), "it is answered")
+        shown.until(lambda: _is_over(world), "the turn is over in the store")
         assert shown.leave() == 0, shown.text()[-2000:]
         assert shown.modes == before
     assert alive(world.home) == []
+
+
+def _is_over(world: World) -> bool:
+    """An interface that is left before its engine has written the end of the turn is interrupted (faults G1)."""
+    engine = load(world.pin.engine, world.home.env)
+    version = engine.parse_version(world.pin.version) or ()
+    query = StoreQuery(world.home.env, str(world.repo), version)
+    found = [place.stored(engine, query._replace(session=session)) for session in sessions(world)]
+    assert engine.ended
+    return [engine.ended(piece.data) for one in found if one for piece in one.pieces][-1:] == [True]

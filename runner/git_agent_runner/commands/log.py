@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 
 import click
 
@@ -20,6 +22,7 @@ from git_agent_runner.present import print_json, shown, warn
 from git_agent_runner.spending import before, of_attempt, of_event
 from git_agent_runner.store import attempts
 from git_agent_runner.supervise.render import FULL, Renderer
+from git_agent_runner.times import moment
 
 SCHEMA = 1
 
@@ -65,6 +68,8 @@ def _story(ctx: Context, record: Record, told: list[Attempt], *, full: bool, col
             yield "".join(f"> {shown(line)}\n" for line in attempt.message.split("\n"))
         renderer, unknown = Renderer(colour=colour, width=width), Counter[str]()
         for event in _events(ctx, attempt):
+            if event.data.get("role") == "user" and event.text == attempt.message:
+                continue  # shown above
             if event.kind == "unknown":
                 unknown[event.name] += 1
             yield renderer.text(event)
@@ -79,9 +84,28 @@ def _came_to(attempt: Attempt) -> str:
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
+    """What an interface draws tells no words; its session does."""
+    if attempt.interactive:
+        yield from _said(ctx, attempt)
     spent = before(ctx, of_attempt(attempt))
     for event in events(engines.profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt)):
         yield of_event(event, spent)
+
+
+def _said(ctx: Context, attempt: Attempt) -> Iterator[Event]:
+    """The words of both sides while the attempt went on, out of the copy of the session."""
+    from git_agent_runner.conversation import place  # a rare need
+
+    try:
+        found = place.copied(ctx, attempt.run_id, attempt.session.value or "")
+        engine = engines.load(attempt.agent_name, ctx.environ)
+    except (OSError, ValueError, UserError):
+        return
+    began, ended = (moment(text or "") for text in (attempt.started_at, attempt.ended_at))
+    for piece in sorted(found.pieces, key=lambda piece: os.path.basename(piece.name)) if found else ():
+        for turn in engine.turns(piece.data):
+            if turn.text and turn.at and (began or 0.0) - 1 <= turn.at <= (ended or inf):
+                yield Event("message", turn.text, data={"role": "user" if turn.prompt else "assistant"})
 
 
 def _print_objects(ctx: Context, attempt: Attempt) -> None:

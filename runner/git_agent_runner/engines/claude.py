@@ -170,6 +170,7 @@ ENGINE = Engine(
     locate=claude_store.locate,
     store=claude_store.store,
     turns=claude_store.turns,
+    ended=claude_store.ended,
     created_since=claude_store.created_since,
     first_reply_lost=_first_reply_lost,
     parse_version=parse_version,

@@ -77,6 +77,20 @@ def _prompts(record: dict[str, Any]) -> bool | None:
     return prompt and not any(record.get(key) for key in ("isMeta", "isSidechain", "isCompactSummary"))
 
 
+def ended(data: bytes) -> bool | None:
+    return files.ended(data, _ends)
+
+
+def _ends(record: dict[str, Any]) -> bool | None:
+    """An interruption goes in as the person's words; what claude says in the model's place is no answer."""
+    prompt, message = files.role(record), record.get("message")
+    if prompt is None or not isinstance(message, dict) or record.get("isSidechain"):
+        return None
+    if prompt or message.get("model") == "<synthetic>":
+        return False if prompt or record.get("isApiErrorMessage") else None
+    return message.get("stop_reason") not in (None, "tool_use")
+
+
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """By the first time in each file; agent-*.jsonl, empty files and lone summaries (1.0.128, 2.0.42) do not count."""
     try:

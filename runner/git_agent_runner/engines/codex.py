@@ -200,6 +200,7 @@ ENGINE = Engine(
     locate=codex_store.locate,
     store=codex_store.store,
     turns=codex_store.turns,
+    ended=codex_store.ended,
     created_since=codex_store.created_since,
     # Resumable in every version once its prompt is on disk (17-kill-SIGKILL-resume); before that its file has no turn.
     first_reply_lost=lambda _version: None,

@@ -83,6 +83,30 @@ def _prompts(record: dict[str, Any]) -> bool | None:
     return payload.get("type") == "message" and payload.get("role") == "user"
 
 
+def ended(data: bytes) -> bool | None:
+    """Older versions (0.36.0) write no end: there the answer is the last thing of a turn."""
+    return files.ended(data, _ends if b'"task_started"' in data else _answers)
+
+
+def _ends(record: dict[str, Any]) -> bool | None:
+    kind = _payload(record).get("type") if record.get("type") == "event_msg" else None
+    return kind == "task_complete" if kind in ("task_started", "task_complete", "turn_aborted") else None
+
+
+def _answers(record: dict[str, Any]) -> bool | None:
+    payload = _payload(record)
+    if payload.get("type") == "turn_aborted":
+        return False
+    if record.get("type") != "response_item" or _is_prelude(record):
+        return None
+    return payload.get("type") == "message" and payload.get("role") == "assistant"
+
+
+def _payload(record: dict[str, Any]) -> dict[str, Any]:
+    payload = record.get("payload")
+    return payload if isinstance(payload, dict) else {}
+
+
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """By the time in the first line; the threads of sub-agents are left out."""
     since = files.floor(query.since)

@@ -157,6 +157,7 @@ ENGINE = Engine(
     locate=copilot_store.locate,
     store=copilot_store.store,
     turns=copilot_store.turns,
+    ended=copilot_store.ended,
     created_since=copilot_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGTERM-resume).
     first_reply_lost=lambda _version: None,

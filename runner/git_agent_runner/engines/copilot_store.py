@@ -56,6 +56,20 @@ def _prompts(record: dict[str, Any]) -> bool | None:
     return kind == "user.message" if kind in ("user.message", "assistant.message") else None
 
 
+def ended(data: bytes) -> bool | None:
+    return files.ended(data, _ends)
+
+
+def _ends(record: dict[str, Any]) -> bool | None:
+    """A turn of the person's has several of copilot's; the last one asks for no tool. On leaving it writes `abort`
+    whether there was something to abort or not (1.0.102).
+    """
+    kind, data = record.get("type"), record.get("data")
+    if kind == "assistant.message" and isinstance(data, dict):
+        return not data.get("toolRequests")
+    return False if kind in ("user.message", "assistant.turn_start", "session.error") else None
+
+
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """By the first event of each: one that cannot be read hides no other."""
     since = files.floor(query.since)

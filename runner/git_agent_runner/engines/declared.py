@@ -108,6 +108,7 @@ def engine(name: str, declared: Declared, session: SessionRule) -> Engine:
         locate=lambda query: declared_store.locate(name, store, query),
         store=lambda query: declared_store.place(store, query),
         turns=declared_store.turns,
+        ended=None,
         created_since=lambda query: declared_store.created_since(store, shape, query),
         stored=(lambda query, located: declared_store.stored(lines, query, located)) if lines else None,
         root=lambda query: declared_store.root(store, query) if store else query.env.get("HOME", ""),

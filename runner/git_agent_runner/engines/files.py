@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Upper case is another id to claude, and to codex to 0.98 (08c-resume-upper).
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_WORDS = (None, "text", "input_text", "output_text")  # what parts that are words are called
 
 HEAD = 4 * 1024 * 1024  # bytes; a first message with pictures in it is one long line
 
@@ -136,7 +137,30 @@ def turns(data: bytes, prompts: Callable[[dict[str, Any]], bool | None]) -> Iter
         prompt = prompts(record)
         if prompt is not None:
             own = json.dumps({key: value for key, value in record.items() if key != "cwd"}, sort_keys=True)
-            yield Turn(sha256(own.encode()).hexdigest(), prompt, moment(record.get("timestamp")))
+            yield Turn(sha256(own.encode()).hexdigest(), prompt, moment(record.get("timestamp")), _said(record, prompt))
+
+
+def _said(record: dict[str, Any], prompt: bool) -> str:
+    """Nothing where it goes in as the person's words and is not: a tool's result."""
+    holders = [record[key] for key in ("message", "payload", "data") if isinstance(record.get(key), dict)]
+    holder: dict[str, Any] = holders[0] if holders else {}
+    if not prompt and "user" in (record.get("type"), holder.get("role")):
+        return ""
+    return words(holder.get("content") or holder.get("parts") or record.get("message"))
+
+
+def words(content: Any) -> str:
+    """What a message says, as text or in parts."""
+    if isinstance(content, str):
+        return content
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    said = [part for part in parts if part.get("type") in _WORDS and not part.get("thought")]
+    return "\n".join(part["text"] for part in said if isinstance(part.get("text"), str))
+
+
+def ended(data: bytes, ends: Callable[[dict[str, Any]], bool | None]) -> bool | None:
+    """What `ends` says of the last line that has to do with a turn: does it end one, or is one under way?"""
+    return next((end for line in reversed(data.splitlines()) if (end := ends(parsed(line))) is not None), None)
 
 
 def parsed(line: bytes) -> dict[str, Any]:

@@ -218,6 +218,7 @@ ENGINE = Engine(
     locate=gemini_store.locate,
     store=gemini_store.store,
     turns=gemini_store.turns,
+    ended=gemini_store.ended,
     created_since=gemini_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGKILL-resume of 0.20.2 to 0.61.0).
     first_reply_lost=lambda _version: None,

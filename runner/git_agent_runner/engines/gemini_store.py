@@ -94,13 +94,29 @@ def store(query: StoreQuery) -> Store:
 
 
 def turns(data: bytes) -> Iterator[Turn]:
-    """All that was ever said, rewound or not; a message is written again as it grows, and again by a resume."""
+    """All that was ever said, rewound or not."""
+    for key, message in _said(data).items():
+        prompt = message.get("type") == "user" and _carried(message)
+        said = files.words(message.get("content")) if prompt or message.get("type") == "gemini" else ""
+        yield Turn(key, prompt, moment(message.get("timestamp")), said)
+
+
+def ended(data: bytes) -> bool | None:
+    """A turn ends with words of gemini's after which it calls no tool."""
+    talk = [message for message in _said(data).values() if message.get("type") in ("user", "gemini")]
+    if not talk:
+        return None
+    last = talk[-1]
+    return bool(last.get("type") == "gemini" and last.get("content") and not last.get("toolCalls"))
+
+
+def _said(data: bytes) -> dict[str, dict[str, Any]]:
+    """Each message by its id, as it was written last: it is written again as it grows, and again by a resume."""
     said = {}
     for record in [*map(files.parsed, data.splitlines()), files.parsed(data)]:
         for message in _messages(record):
             said[str(message["id"])] = message
-    for key, message in said.items():
-        yield Turn(key, message.get("type") == "user" and _carried(message), moment(message.get("timestamp")))
+    return said
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ ENGINE = Engine(
     locate=iflow_store.locate,
     store=iflow_store.store,
     turns=iflow_store.turns,
+    ended=None,
     created_since=iflow_store.created_since,
     first_reply_lost=lambda _version: None,
     parse_version=parse_version,

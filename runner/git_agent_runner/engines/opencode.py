@@ -216,6 +216,7 @@ ENGINE = Engine(
     locate=opencode_store.locate,
     store=opencode_store.store,
     turns=opencode_store.turns,
+    ended=opencode_store.ended,
     created_since=opencode_store.created_since,
     # The prompt is stored before the model answers (kill-SIGKILL-resume of 1.0.185 to 1.18.33).
     first_reply_lost=lambda _version: None,

@@ -132,7 +132,20 @@ def turns(data: bytes) -> Iterator[Turn]:
         info = message["info"]
         created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
         at = created / 1000 if isinstance(created, int) else None
-        yield Turn(str(info.get("id")), info.get("role") == "user", at)
+        said = files.words([part for part in message["parts"] if not part.get("synthetic")])
+        yield Turn(str(info.get("id")), info.get("role") == "user", at, said)
+
+
+def ended(data: bytes) -> bool | None:
+    """The last answer was finished, not cut off, and asked for no tool."""
+    infos = [message["info"] for message in _messages(files.parsed(data))]
+    if not infos:
+        return None
+    last = infos[-1]
+    done = isinstance(last.get("time"), dict) and last["time"].get("completed")
+    return bool(
+        last.get("role") == "assistant" and done and not last.get("error") and last.get("finish") != "tool-calls"
+    )
 
 
 def whole(data: bytes, session: str, directory: str) -> bool:

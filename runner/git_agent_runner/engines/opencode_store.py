@@ -113,6 +113,12 @@ def turns(data: bytes) -> Iterator[Turn]:
     return opencode_export.turns(data)
 
 
+def ended(data: bytes) -> bool | None:
+    from git_agent_runner.engines import opencode_export
+
+    return opencode_export.ended(data)
+
+
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:
     """All sessions, or the one of that id."""
     database = _database(query)

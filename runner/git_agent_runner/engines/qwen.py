@@ -185,6 +185,7 @@ ENGINE = Engine(
     locate=qwen_store.locate,
     store=qwen_store.store,
     turns=qwen_store.turns,
+    ended=qwen_store.ended,
     created_since=qwen_store.created_since,
     # The prompt is on disk before the model answers (kill-SIGKILL-resume of all three).
     first_reply_lost=lambda _version: None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from git_agent_extractors import ordinary
 from git_agent_runner.engines import files
@@ -51,6 +51,19 @@ def store(query: StoreQuery) -> Store:
 
 def turns(data: bytes) -> Iterator[Turn]:
     return files.turns(data, files.role)
+
+
+def ended(data: bytes) -> bool | None:
+    return files.ended(data, _ends)
+
+
+def _ends(record: dict[str, Any]) -> bool | None:
+    prompt, message = files.role(record), record.get("message")
+    if prompt is None or not isinstance(message, dict):
+        return None
+    parts = message.get("parts")
+    calls = isinstance(parts, list) and any(isinstance(part, dict) and "functionCall" in part for part in parts)
+    return record.get("type") == "assistant" and not calls and bool(files.words(parts))
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:

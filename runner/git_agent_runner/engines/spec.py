@@ -112,12 +112,13 @@ class Piece(NamedTuple):
 
 class Turn(NamedTuple):
     """One message of a session. `key` tells it from the others, `prompt` says that it is the person's own; `at` is in
-    seconds since the epoch.
+    seconds since the epoch. `text` is what was said, not what tools gave.
     """
 
     key: str
     prompt: bool
     at: float | None
+    text: str = ""
 
 
 class StoreQuery(NamedTuple):
@@ -189,6 +190,9 @@ class Engine(NamedTuple):
     store: Callable[[StoreQuery], Store | None]
     # The messages of one session file, or of an exported document, in order.
     turns: Callable[[bytes], Iterator[Turn]]
+    # Does one of these end with a turn that its engine finished? None where it holds no turn. No function where that
+    # is not known.
+    ended: Callable[[bytes], bool | None] | None
     # Sessions made for this directory at or after `since`, oldest first.
     created_since: Callable[[StoreQuery], tuple[str, ...]]
     # Is a session killed in its first reply resumable? When not, the reason in words.

@@ -57,11 +57,15 @@ def render(event: Event, *, colour: bool, width: int) -> str:
     """
     show = _SHOW.get(event.kind)
     style, text = show(event, width) if show else ("", "")
-    return f"{style}{text}{_PLAIN}" if colour and style and text else text
+    if not (colour and style and text):
+        return text
+    return "\n".join(f"{style}{line}{_PLAIN}" for line in text.split("\n"))  # less ends a style with the line
 
 
 def _message(event: Event, _: int) -> tuple[str, str]:
-    return "", _whole(event.text)
+    """The person's words, where a session tells them, look as the message of an attempt does."""
+    said = _whole(event.text)
+    return "", "\n".join(f"> {line}" for line in said.split("\n")) if event.data.get("role") == "user" else said
 
 
 def _reasoning(event: Event, _: int) -> tuple[str, str]:

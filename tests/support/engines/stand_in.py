@@ -11,7 +11,7 @@ printed, $FAKE_END after everything; $FAKE_OUT is a file printed instead of the 
 $FAKE_SAY what it says instead of "ok", $FAKE_REVIEW a word: it says `block: WORD` if it was given that, else `pass:`,
 and $FAKE_WORDS what a wrapper says instead of starting the engine. `--version` prints
 $FAKE_VERSION, `--help` $FAKE_HELP. `env` holds GIT_* and PWD, and what $FAKE_ENV names. In a terminal it waits for a
-line and says goodbye.
+line, answers in its store, and says goodbye; SIGINT ends it in the middle of the turn.
 """
 
 from __future__ import annotations
@@ -224,6 +224,7 @@ def terminal(engine: str, session: str) -> int:
     shell("FAKE_CMD")
     with suppress(KeyboardInterrupt):  # SIGINT makes real ones leave with 0, too
         sys.stdin.readline()
+        stores.answer(engine, session)
     shell("FAKE_END")
     print("\x1b[?1049l\x1b[?25h\x1b[?2004l", end="\r\n")
     print(*GOODBYE[engine].format(session).split("\n"), sep="\r\n", end="\r\n", flush=True)

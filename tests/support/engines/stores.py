@@ -23,6 +23,15 @@ def save(engine: str, session: str, message: str | None) -> None:
     STORES[engine](session, message or "hello")
 
 
+def answer(engine: str, session: str) -> None:
+    """The end of the turn."""
+    if engine == "opencode":
+        _opencode(session, "ok", answers=True)
+    elif engine in ANSWERS:
+        path = next(Path.home().glob(ANSWERS[engine][0].format(session, session[:8])))
+        _append(path, {"timestamp": _now(), "id": f"m{time.time_ns()}", **ANSWERS[engine][1]})
+
+
 _OPENCODE = (
     "session (id TEXT PRIMARY KEY, directory TEXT, time_created INTEGER, parent_id TEXT)",
     "message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)",
@@ -84,7 +93,7 @@ def _gemini(session: str, message: str) -> None:
     _append(path, *([] if path.exists() else [head]), turn)
 
 
-def _opencode(session: str, message: str) -> None:
+def _opencode(session: str, message: str, *, answers: bool = False) -> None:
     import sqlite3
 
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share", "opencode")
@@ -93,7 +102,7 @@ def _opencode(session: str, message: str) -> None:
         _opencode_tables(database)
         row = (session, os.environ.get("PWD") or os.getcwd(), time.time_ns() // 1_000_000, None)
         database.execute("INSERT OR IGNORE INTO session VALUES (?, ?, ?, ?)", row)
-        _opencode_turn(database, session, f"msg_{time.time_ns()}", message)
+        _opencode_turn(database, session, f"msg_{time.time_ns()}", message, answers=answers)
     database.close()
 
 
@@ -102,10 +111,13 @@ def _opencode_tables(database: sqlite3.Connection) -> None:
         database.execute(f"CREATE TABLE IF NOT EXISTS {table}")
 
 
-def _opencode_turn(database: sqlite3.Connection, session: str, name: str, message: str) -> None:
+def _opencode_turn(
+    database: sqlite3.Connection, session: str, name: str, message: str, *, answers: bool = False
+) -> None:
     now = time.time_ns() // 1_000_000
     part = json.dumps({"type": "text", "text": message})
-    info = json.dumps({"role": "user", "time": {"created": now}})
+    user = {"role": "user", "time": {"created": now}}
+    info = json.dumps({"role": "assistant", "time": {"created": now, "completed": now}} if answers else user)
     database.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?)", (name, session, now, info))
     database.execute("INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)", (f"prt{name[3:]}", name, session, part))
 
@@ -152,6 +164,22 @@ def _copilot(session: str, message: str) -> None:
     _append(path, *([] if path.exists() else [head]), turn)
 
 
+_MODEL = {"role": "assistant", "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "ok"}]}
+_CODEX = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]}
+# Where the session is below the home, and its engine's words.
+ANSWERS: dict[str, tuple[str, dict[str, object]]] = {
+    "codex": (".codex/sessions/*/*/*/rollout-*-{0}.jsonl", {"type": "response_item", "payload": _CODEX}),
+    "claude": (".claude/projects/*/{0}.jsonl", {"type": "assistant", "message": _MODEL}),
+    "gemini": (".gemini/tmp/*/chats/session-*-{1}.jsonl", {"type": "gemini", "content": "ok"}),
+    "qwen": (
+        ".qwen/projects/*/chats/{0}.jsonl",
+        {"type": "assistant", "message": {"role": "model", "parts": [{"text": "ok"}]}},
+    ),
+    "copilot": (
+        ".copilot/session-state/{0}/events.jsonl",
+        {"type": "assistant.message", "data": {"content": "ok", "toolRequests": []}},
+    ),
+}
 STORES = {
     "codex": _codex,
     "claude": _claude,
