@@ -1,6 +1,7 @@
 """`git-agent-run`: a hook that starts an agent, or goes on with the branch's, with a prompt of the team's.
 
 What git is about to do is told to the agent as text. The agent works in the work tree; nothing here writes the index.
+An agent that moves HEAD or stages something while git is at a commit has taken part in that commit: it fails.
 """
 
 from __future__ import annotations
@@ -15,13 +16,20 @@ import click
 from git_agent_extractors import ordinary
 from git_agent_hooks.fired import pushed, stage
 from git_agent_hooks.speak import say
-from git_agent_hooks.staged import staged
+from git_agent_hooks.staged import committing, held, staged
 from git_agent_runner.cli import main as git_agent
 from git_agent_runner.errors import UserError
 from git_agent_runner.parse import read_message
 
 SHOWN = 200  # file names that are told
 MESSAGE = 1 << 14  # characters of a commit message that are told
+
+
+class Meddled(UserError):  # noqa: N818  reads as what it says
+    """The agent changed what git is committing: the hook fails, whatever its arguments ask for."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the agent {what} while git was at a commit: look at it, and commit again", code="meddled")
 
 
 def run(words: Sequence[str]) -> int:
@@ -33,6 +41,9 @@ def run(words: Sequence[str]) -> int:
             status: int = command.invoke(ctx)
     except click.exceptions.Exit as done:  # after --help
         return done.exit_code
+    except Meddled as error:
+        say(error.message, {})  # pre-commit shows what a hook says when it fails
+        return 1
     except (UserError, click.UsageError) as error:
         say(f"git-agent-run: {error.message}", os.environ)
         return 1 if asked else 0
@@ -70,7 +81,11 @@ def command(
     words += ["--resume"] if resume else []
     words += [f"--engine={engine}"] if engine else []
     words += [f"--timeout={timeout}"] if timeout else []
-    return git_agent(words)
+    before = held(os.environ) if committing(os.environ) else None
+    status = git_agent(words)
+    if before and before != (after := held(os.environ)):
+        raise Meddled("moved HEAD" if before.head != after.head else "changed what is staged")
+    return status
 
 
 def context(environ: Mapping[str, str], files: Sequence[str]) -> str | None:

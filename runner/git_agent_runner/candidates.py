@@ -12,7 +12,7 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search, emptiness
-from git_agent_runner.store import notes
+from git_agent_runner.store import notes, promised
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
@@ -220,11 +220,16 @@ def _way(search: Search, handle: str) -> str:
 
 
 def _fetch_hint(search: Search) -> list[str]:
-    """A clone brings no notes along. Nothing is fetched here, nor configured to be."""
+    """A clone brings no notes along, a partial one not what they say. Nothing is configured to be fetched."""
     remotes = search.config.subsections("remote", "url")
-    if not remotes or notes.exists(search.repo):
+    lost = len(promised.lost(search.repo, notes.REF))
+    if not remotes or (notes.exists(search.repo) and not lost):
         return []
     chosen = search.config.last(f"branch.{search.branch or search.repo.branch}.remote")
     remote = next(name for name in (chosen, "origin", remotes[0]) if name in remotes)
     command = f"git agent notes fetch {shlex.quote(remote)}"
+    if lost:
+        return [
+            f"{lost} notes are not in this partial clone, and cannot be had now; when '{remote}' is there: {command}"
+        ]
     return [f"this clone has no {notes.REF}, where others note their runs; fetch it with: {command}"]

@@ -104,7 +104,7 @@ def _said(ctx: Context, attempt: Attempt) -> Iterator[Event]:
     began, ended = (moment(text or "") for text in (attempt.started_at, attempt.ended_at))
     for piece in sorted(found.pieces, key=lambda piece: os.path.basename(piece.name)) if found else ():
         for turn in engine.turns(piece.data):
-            if turn.text and turn.at and (began or 0.0) - 1 <= turn.at <= (ended or inf):
+            if turn.text and turn.at and (began or 0.0) <= turn.at <= (ended or inf):
                 yield Event("message", turn.text, data={"role": "user" if turn.prompt else "assistant"})
 
 

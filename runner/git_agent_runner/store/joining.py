@@ -15,17 +15,7 @@ from typing import NamedTuple
 from git_agent_runner import git
 from git_agent_runner.model import Repository
 from git_agent_runner.store import noteline, notes, noting
-
-_HEX = "0123456789abcdef"
-
-
-class Entry(NamedTuple):
-    """One blob in a tree of notes. `size` is in bytes, `notes.MISSING` where the object is not there."""
-
-    path: str
-    oid: str
-    size: int
-
+from git_agent_runner.store.notes import Entry
 
 Tree = Mapping[str, list[Entry]]  # commit -> its note: two entries where a merge left a flat and a fanned-out one
 
@@ -153,13 +143,8 @@ def _is_behind(repo: Repository, old: str, new: str) -> bool:
 def _tree(repo: Repository, tip: str) -> Tree:
     """Anything but notes in it is not looked at."""
     found: dict[str, list[Entry]] = {}
-    listed = notes.shared(repo, "ls-tree", "-r", "-z", "-l", tip).out if tip else ""
-    for entry in listed.split("\0")[:-1]:
-        facts, _, path = entry.partition("\t")
-        _, kind, oid, size = facts.split()
-        commit = path.replace("/", "")
-        if kind == "blob" and len(commit) == len(oid) and not commit.strip(_HEX):
-            found.setdefault(commit, []).append(Entry(path, oid, int(size) if size.isdigit() else notes.MISSING))
+    for entry in notes.entries(repo, tip) if tip else ():
+        found.setdefault(entry.commit, []).append(entry)
     return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_agent_runner import git
 from git_agent_runner.model import Note, Repository
 from git_agent_runner.settings import Config
-from git_agent_runner.store import gitconfig
+from git_agent_runner.store import gitconfig, promised
 from git_agent_runner.store.noteline import age, is_to_come, parse, render
 
 __all__ = [
@@ -60,26 +60,40 @@ def _parts(commits: Sequence[str], first: int) -> list[Sequence[str]]:
     return [part for part in (commits[:first], commits[first:]) if part]
 
 
-class _Blob(NamedTuple):
-    """`size` is MISSING where the object is not there: a damaged repository."""
+class Entry(NamedTuple):
+    """One blob in a tree of notes. `size` is in bytes, MISSING where the object is not there: a damaged repository, or
+    a partial clone whose remote is gone.
+    """
 
+    path: str
     oid: str
     size: int
 
+    @property
+    def commit(self) -> str:
+        return self.path.replace("/", "")
 
-def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str, list[_Blob]]:
+
+def entries(repo: Repository, tip: str, places: Iterable[str] = ()) -> Iterator[Entry]:
+    """What the tree of notes holds, at these paths or all of it; what is no note is left out."""
+    lost = promised.lost(repo, tip)
+    tree = shared(repo, "ls-tree", "-r", "-z", *(() if lost else ("-l",)), tip, *places, check=False)
+    found = [(path, facts.split()) for facts, _, path in (entry.partition("\t") for entry in tree.out.split("\0")[:-1])]
+    here = promised.sizes(repo, [facts[2] for _, facts in found if facts[2] not in lost]) if lost else {}
+    for path, (_, kind, oid, *size) in found:
+        known = here.get(oid, MISSING) if lost else int(size[0]) if size[0].isdigit() else MISSING
+        entry = Entry(path, oid, known)
+        if kind == "blob" and len(entry.commit) == len(oid) and not entry.commit.strip("0123456789abcdef"):
+            yield entry
+
+
+def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str, list[Entry]]:
     """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
-    found: dict[str, list[_Blob]] = {} if commits is None else {commit: [] for commit in commits}
+    found: dict[str, list[Entry]] = {} if commits is None else {commit: [] for commit in commits}
     places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
-    tree = shared(repo, "ls-tree", "-r", "-z", "-l", REF, *places, check=False)
-    for entry in tree.out.split("\0")[:-1]:
-        facts, _, path = entry.partition("\t")
-        commit = path.replace("/", "")
-        if commits is not None and commit not in found:
-            continue
-        _, kind, oid, size = facts.split()
-        if kind == "blob" and len(commit) == len(oid) and not commit.strip("0123456789abcdef"):
-            found.setdefault(commit, []).append(_Blob(oid, int(size) if size.isdigit() else MISSING))
+    for entry in entries(repo, REF, places):
+        if commits is None or entry.commit in found:
+            found.setdefault(entry.commit, []).append(entry)
     return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
@@ -93,8 +107,8 @@ def texts(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
     return _texts(repo, _listing(repo, commits))
 
 
-def _texts(repo: Repository, listing: Mapping[str, list[_Blob]]) -> dict[str, str]:
-    fit = {blob.oid: blob.size for blobs in listing.values() for blob in blobs if blob.size <= NOTE_LIMIT}
+def _texts(repo: Repository, listing: Mapping[str, list[Entry]]) -> dict[str, str]:
+    fit = {blob.oid: blob.size for blobs in listing.values() for blob in blobs if 0 <= blob.size <= NOTE_LIMIT}
     found = blob_texts(repo, fit)
     return {commit: "\n".join(found.get(blob.oid, "") for blob in blobs) for commit, blobs in listing.items()}
 
@@ -104,7 +118,7 @@ def blob_texts(repo: Repository, sizes: Mapping[str, int]) -> dict[str, str]:
     return {oid: text for batch in _batches(sizes) for oid, text in _blobs(repo, batch)}
 
 
-def _contents(repo: Repository, listing: Mapping[str, list[_Blob]]) -> Notes:
+def _contents(repo: Repository, listing: Mapping[str, list[Entry]]) -> Notes:
     problems = [
         f"note on {commit[:12]}: larger than {NOTE_LIMIT >> 20} MiB, not read"
         for commit, blobs in listing.items()

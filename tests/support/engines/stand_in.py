@@ -220,9 +220,9 @@ def transcript(engine: str, argv: list[str], session: str, words: str) -> list[l
 
 def terminal(engine: str, session: str) -> int:
     """The terminal form, up to a line that is typed; what it says at the end, as interactive-start was recorded."""
-    print("\x1b[?2004h\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
-    shell("FAKE_CMD")
     with suppress(KeyboardInterrupt):  # SIGINT makes real ones leave with 0, too
+        print("\x1b[?2004h\x1b[?1049h\x1b[?25lready", end="\r\n", flush=True)
+        shell("FAKE_CMD")
         sys.stdin.readline()
         stores.answer(engine, session)
     shell("FAKE_END")
