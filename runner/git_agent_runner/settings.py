@@ -22,7 +22,7 @@ from git_agent_runner.refs import worktrees
 from git_agent_runner.times import duration
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
-TERMINALS = ("tmux", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
+TERMINALS = ("tmux", "screen", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
 _LARGEST = 4 << 20  # bytes of a file that is looked through for a line
 
 

@@ -50,6 +50,7 @@ WITNESS = "import os, sys; open(sys.argv[1], 'w').write('\\0'.join([os.getcwd(),
 
 FACTS = {
     "tmux": {"TMUX": "/tmp/tmux-1/default,1,0"},
+    "screen": {"STY": "4242.pts-0.box"},
     "kitty": {"KITTY_WINDOW_ID": "1", "KITTY_LISTEN_ON": "unix:/tmp/kitty"},
     "wezterm": {"WEZTERM_PANE": "0"},
     "iterm2": {"TERM_PROGRAM": "iTerm.app"},
@@ -60,6 +61,7 @@ FACTS = {
 # What comes before the shell's words, or the line to type.
 HEADS = {
     "tmux": ["tmux", "new-window", "--"],
+    "screen": ["screen", "-X", "screen"],
     "kitty": ["kitty", "@", "--to", "unix:/tmp/kitty", "launch", "--type=tab"],
     "wezterm": ["wezterm", "cli", "spawn", "--"],
     "iterm2": [

@@ -51,6 +51,11 @@ def _tmux(_facts: Facts, script: str) -> tuple[str, ...]:
     return ("tmux", "new-window", "--", *_shell(script))
 
 
+def _screen(_facts: Facts, script: str) -> tuple[str, ...]:
+    """STY names the session that is asked."""
+    return ("screen", "-X", "screen", *_shell(script))
+
+
 def _kitty(facts: Facts, script: str) -> tuple[str, ...]:
     """A tab, where kitty listens for such wishes; else a window of a kitty of its own."""
     socket = facts.environ.get("KITTY_LISTEN_ON")
@@ -91,6 +96,7 @@ _TERMINAL = ('tell application "Terminal"', "activate", "do script (item 1 of ar
 # The names that agent.terminal takes; the first that is recognised is the one nearest to the person.
 TERMINALS = {
     "tmux": Terminal("tmux", "tmux", _set("TMUX"), _tmux),
+    "screen": Terminal("GNU screen", "screen", _set("STY"), _screen),
     "kitty": Terminal("kitty", "kitty", _set("KITTY_WINDOW_ID", "KITTY_LISTEN_ON"), _kitty),
     "wezterm": Terminal("WezTerm", "wezterm", _set("WEZTERM_PANE"), _wezterm),
     "iterm2": Terminal("iTerm2", "osascript", _called("iTerm.app"), _apple(*_ITERM), types=True),
