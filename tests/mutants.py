@@ -79,7 +79,9 @@ ROOMS = {
             tuple(f"{_T}{name}.py" for name in ("store_records", "store_attempts", "store_index", "store_layout")),
             tuple(f"{_T}{name}.py" for name in ("notes", "noteline", "pointer", "store_atomic", "store_cache")),
             tuple(f"{_T}{name}.py" for name in ("store_holding", "store_locks", "hostile_state", "hostile_files")),
-            tuple(f"{_T}{name}.py" for name in ("cli_notes", "hostile_notes", "cli_moved", "second_writers")),
+            tuple(
+                f"{_T}{name}.py" for name in ("cli_notes", "hostile_notes", "cli_moved", "cli_lost", "second_writers")
+            ),
         ),
     ),
 }

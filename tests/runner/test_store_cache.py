@@ -45,6 +45,17 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+def test_the_list_is_not_waited_for_until_it_is_on_disk(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can be made anew at any time. faults E"""
+
+    def synced(_fd: int) -> None:
+        raise AssertionError("the disk was waited for")
+
+    monkeypatch.setattr(os, "fsync", synced)
+    os.unlink(layout.index_file(HANDLES[0]))
+    assert handles(layout) == ["cccccccc", "bbbbbbbb"]
+
+
 def handles(layout: Layout, now: float = LATER, newest: int | None = None) -> list[str]:
     return [row.handle for row in listing(layout, now, Wanted(newest)).rows]
 

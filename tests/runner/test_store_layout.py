@@ -48,6 +48,7 @@ def test_no_path_from_what_is_no_handle(text: str, path_of: Callable[[str], str]
         path_of(text)
     assert caught.value.code == "handle_malformed"
     assert caught.value.message.isascii()
+    assert caught.value.hints == ("a handle is 8 characters of 0-9 and a-f; `git agent list` shows them",)
 
 
 @pytest.mark.parametrize(
