@@ -14,8 +14,9 @@ from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.profiles import PROFILES
 from git_agent_extractors.read import events
 from git_agent_fixtures.pytest_plugin import Held
-from git_agent_fixtures.recording import folder
+from git_agent_fixtures.recording import folder, sums
 from git_agent_fixtures.recording.check import contradicted
+from recordings.recorded import ROOT
 
 WINDOWS = (512, 4096)
 CHUNKS = (1, 7, 1000)
@@ -40,6 +41,12 @@ def test_recording(git_agent_recording: Held) -> None:
     whole = decoded(engine, printed, 1 << 20)
     for size in CHUNKS if sum(map(len, printed.values())) <= SMALL else CHUNKS[1:]:
         assert decoded(engine, printed, size) == whole, f"{name}: chunks of {size} bytes give other events"
+
+
+def test_nothing_was_changed_since_it_was_recorded() -> None:  # faults E
+    assert all((place.parent / sums.NAME).is_file() for place in folder.folders(ROOT))
+    assert list(sums.gone(ROOT)) == []
+    assert [place for place in folder.folders(ROOT) if sums.changed(place)] == []
 
 
 def decoded(engine: str, printed: Mapping[Source, bytes], size: int) -> list[Event]:

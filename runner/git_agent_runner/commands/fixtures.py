@@ -119,10 +119,11 @@ def check(paths: tuple[Path, ...], as_json: bool) -> int:
     """
     with extra():
         from git_agent_fixtures.recording.check import check as checked
-    from git_agent_fixtures.recording import folder
+    from git_agent_fixtures.recording import folder, sums
 
     count, wrong = 0, []
-    for place in (place for path in paths or (recordings(),) for place in folder.folders(path.absolute())):
+    roots = [path.absolute() for path in paths or (recordings(),)]
+    for place in (place for root in roots for place in (*folder.folders(root), *sums.gone(root))):
         count += 1
         engine, version, situation = place.parts[-3:]
         for one in checked(place):
