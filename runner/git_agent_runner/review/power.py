@@ -44,9 +44,9 @@ POWERS: dict[str, Power] = {
         ),
         schema=lambda _file: ("--json-schema", SCHEMA_TEXT),
     ),
-    "codex": Power((0, 171, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
-    "gemini": Power((0, 61, 0), ("--approval-mode", "plan")),
-    "opencode": Power((1, 18, 33), ("--agent", "plan"), env=(("OPENCODE_PERMISSION", _DENIED),)),
+    "codex": Power((0, 65, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
+    "gemini": Power((0, 36, 0), ("--approval-mode", "plan")),
+    "opencode": Power((1, 2, 27), ("--agent", "plan"), env=(("OPENCODE_PERMISSION", _DENIED),)),
 }
 
 
