@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from git_agent_runner.review.secrets import MARK, redacted
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 from support.runs import leave
+from support.waiting import PATIENCE, until
 
 BAD = "hunter2-is-the-password"
 KEY = "sk-proj-" + "Ab1" * 12
@@ -339,3 +342,58 @@ def test_sarif(cli: Cli, tmp_path: Path) -> None:
     (result,) = json.loads((tmp_path / "out").read_text())["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert (result["level"], place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("error", "f", 3)
+
+
+def test_a_merge_is_shown_with_what_it_brings(cli: Cli) -> None:
+    """Both parents are there; the index that is reviewed is the merged one."""
+    cli.repo.git("switch", "-qc", "side")
+    write(cli.repo, "s", f"{BAD}\n")
+    cli.repo.git("add", "s")
+    cli.repo.git("commit", "-qm", "side")
+    cli.repo.git("switch", "-q", "main")
+    cli.repo.git("commit", "-q", "--allow-empty", "-m", "main")
+    cli.repo.git("merge", "-q", "--no-ff", "--no-commit", "side")
+    done = asked(cli, FAKE_CMD=f"git rev-parse HEAD^@ > {cli.home}/parents")
+    assert done.status == 1, done
+    parents = (cli.home / "parents").read_text().split()
+    assert parents == [cli.repo.git("rev-parse", name) for name in ("main", "side")]
+
+
+def test_a_conflict_is_not_reviewed_and_said_so(cli: Cli) -> None:
+    for branch in ("side", "main"):
+        cli.repo.git("switch", "-qC" if branch == "side" else "-q", branch)
+        write(cli.repo, "f", f"of {branch}\n")
+        cli.repo.git("add", "f")
+        cli.repo.git("commit", "-qm", branch)
+    subprocess.run(("git", "merge", "-q", "side"), cwd=cli.repo.path, capture_output=True, check=False)
+    done = asked(cli, "--on-error", "fail")
+    assert (done.status, len(done.lines), calls(cli)) == (3, 1, []), done
+    assert done.lines[0].startswith("warning: the staged change was not reviewed: git write-tree failed")
+
+
+def test_a_range_that_pre_commit_was_given(cli: Cli) -> None:
+    """Faults of agents in hooks F9: `--from-ref` and `--to-ref`, and a push under pre-commit."""
+    old = cli.repo.git("rev-parse", "HEAD")
+    write(cli.repo, "f", f"{BAD}\n")
+    cli.repo.git("add", "f")
+    cli.repo.git("commit", "-qm", "bad")
+    assert asked(cli, PRE_COMMIT_FROM_REF=old, PRE_COMMIT_TO_REF="HEAD").status == 1
+    assert asked(cli, "--staged", PRE_COMMIT_FROM_REF=old, PRE_COMMIT_TO_REF="HEAD").status == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_review_that_is_ended_lets_nothing_through(cli: Cli, number: signal.Signals) -> None:
+    """Whatever --on-error says; and what a killed one leaves behind, the next one takes away."""
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "f")
+    pid = cli.home / "pid"
+    tool = f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600"
+    begun = cli.start("review", "-e", "claude", "--on-error", "pass", FAKE_REVIEW=BAD, FAKE_CMD=tool)
+    until(pid.exists, "the engine's tool")
+    begun.send_signal(number)
+    begun.wait(timeout=PATIENCE)
+    with suppress(ProcessLookupError):
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert begun.returncode == (143 if number == signal.SIGTERM else -9)
+    assert asked(cli, "--fresh").status == 0
+    assert cli.repo.git("worktree", "list", "--porcelain").count("worktree ") == 1

@@ -13,7 +13,7 @@ import click
 
 from git_agent_runner import context, parse
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.errors import FATAL, UsageError, UserError
 from git_agent_runner.present import hint, print_json, say, shown, warn
 from git_agent_runner.review import content, form
 from git_agent_runner.review.content import Change
@@ -83,7 +83,7 @@ def command(  # noqa: PLR0917  click passes options by name
     ctx = context.load()
     wish = Wish(engine, rules, exclude, max_diff, timeout, again, fresh, parse.engine_args())
     done: list[tuple[str, Report | UserError]] = []
-    for what, change in _changes(ctx, span, commit, words if push else None):
+    for what, change in _changes(ctx, span, commit, words if push else None, staged=staged):
         done.append((what, change if isinstance(change, UserError) else _one(ctx, change, wish)))
     strict = (on_error or ("fail" if os.environ.get("CI") else "warn")) == "fail"
     if not as_json:
@@ -99,15 +99,19 @@ def command(  # noqa: PLR0917  click passes options by name
 
 
 def _changes(
-    ctx: Context, span: str | None, commit: str | None, pushed: tuple[str, ...] | None
+    ctx: Context, span: str | None, commit: str | None, pushed: tuple[str, ...] | None, *, staged: bool
 ) -> list[tuple[str, Change | UserError]]:
-    """What is to be reviewed. A revision that does not exist is a mistake; an index in conflict has no verdict."""
+    """What is to be reviewed; of what pre-commit was given (`--from-ref`, or at a push), where it was given any. A
+    revision that does not exist is a mistake; an index in conflict has no verdict.
+    """
     if span is not None:
         found = [content.of_range(ctx, span)]
     elif commit is not None:
         found = [content.of_commit(ctx, commit)]
     elif pushed is not None:
         found = content.pushed(ctx, sys.stdin.read(1 << 20).splitlines(), pushed[0] if pushed else None)
+    elif not staged and (to := ctx.environ.get("PRE_COMMIT_TO_REF")):
+        found = [content.between(ctx, ctx.environ.get("PRE_COMMIT_FROM_REF", ""), to)]
     else:
         try:
             found = [content.staged(ctx)]
@@ -120,9 +124,9 @@ def _one(ctx: Context, change: Change, wish: Wish) -> Report | UserError:
     over = threading.Event()
     try:
         return review(ctx, change, wish, lambda report: _tell_while(over, report, wish.timeout))
-    except UsageError:
-        raise
     except UserError as error:
+        if error.exit_status != FATAL:  # a mistake, or a signal: no question of policy
+            raise
         return error
     finally:
         over.set()

@@ -49,7 +49,8 @@ class Report(NamedTuple):
 def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], None]) -> Report:
     """The verdict on a change. `begun` is called before a model is asked.
 
-    Raises UserError where there is none: `no_verdict`, or what kept the engine from it.
+    Raises UserError where there is none: `no_verdict`, or what kept the engine from it; `interrupted` has an exit
+    status of its own.
     """
     seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
     report = Report(change, seen, None)
@@ -109,6 +110,8 @@ def _asked(
     done = asking.ask(ctx, ask, content.commit_to_see(ctx, change), tuple(map(content.unquoted, seen.hidden)))
     settled = done.settled
     handle = settled.record.handle
+    if received := done.outcome.received:
+        raise UserError("the review was ended", code="interrupted", exit_status=128 + received)
     if settled.verdict.status != "completed":
         why = f": {settled.transcript.error}" if settled.transcript.error else ""
         raise UserError(f"{engine.name}: {settled.verdict.status}{why}", code="review_failed", hints=_look(handle))
