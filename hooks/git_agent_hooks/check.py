@@ -26,7 +26,7 @@ def check() -> int:
         fatal(error.message, error.hints)
         return 1
     problems = [
-        f"{shown(one.problem)}; mend it with: {shown(one.mend)}" for one in found if one.code.startswith(_CHECKED)
+        f"{shown(one.problem)}; fix it with: {shown(one.mend)}" for one in found if one.code.startswith(_CHECKED)
     ]
     problems += _recordings(known.ctx.repo.top, staged(os.environ))
     for problem in problems:

@@ -125,7 +125,7 @@ def _chain(path: Path, name: str) -> bool:
 def _move(path: Path, before: Path) -> None:
     if not path.is_file() and not path.is_symlink():
         raise UserError(
-            f"'{path}' is no file, so git cannot run it, and ours cannot be put there",
+            f"'{path}' is not a file, so git cannot run it, and ours cannot be put there",
             code="hook_in_the_way",
             hints=("move it away, then install again",),
         )

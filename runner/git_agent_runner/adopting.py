@@ -41,16 +41,17 @@ def choose(ctx: Context, engine: Engine, cwd: str) -> str:
     if len(free) == 1:
         return free[0]
     if not free:
-        left = " that no run has" if found else ""
         raise UserError(
-            f"{engine.name} has no session of '{cwd}'{left}",
+            f"every {engine.name} session of '{cwd}' already belongs to a run"
+            if found
+            else f"{engine.name} has no session of '{cwd}'",
             code="session_unknown",
             hints=(f"one of another directory by its id: git agent adopt {engine.name} SESSION",),
         )
     newest = free[:-6:-1]
     more = f", the newest {len(newest)} of them" if len(free) > len(newest) else ""
     raise UserError(
-        f"{engine.name} has {len(free)} sessions of '{cwd}' that no run has",
+        f"{engine.name} has {len(free)} sessions of '{cwd}' that belong to no run",
         code="session_unknown",
         hints=(f"newest first{more}:", *(f"git agent adopt {engine.name} {session}" for session in newest)),
     )
@@ -166,7 +167,7 @@ def _located(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Locate
     if located.state == "absent":
         detail = located.detail or f"{engine.name} has no such session"
         raise UserError(
-            f"session {query.session} cannot be taken up: {detail}",
+            f"session {query.session} cannot be adopted: {detail}",
             code="session_missing",
             hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
         )
@@ -182,7 +183,7 @@ def _refuse_untrusted(
     """
     home = os.path.realpath(located.cwd) if located.state == "present" and located.cwd else None
     outside = home is not None and work_tree_of(ctx, home) is None
-    wide = f"it asks for {', '.join(asked.wide)}, which widen what {engine.name} may do" if asked.wide else None
+    wide = f"it asks for {', '.join(asked.wide)}, which gives {engine.name} more permissions" if asked.wide else None
     whys = [why for why in (wide, _unproven(ctx, note, engine, located.state, home)) if why]
     if wide and outside:
         whys.append(f"its session belongs to '{home}', outside of this repository")
@@ -238,8 +239,8 @@ def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None
             f"the session belongs to '{home}', outside of this repository",
             code="directory_outside",
             hints=(
-                *(() if free else (f"go on with it there: cd {quote(home)}",)),
-                f"to go on with it here, if {engine.name} can: {'' if free else '--trust '}--cwd DIR",
+                *(() if free else (f"continue it there: cd {quote(home)}",)),
+                f"to continue it here, if {engine.name} can: {'' if free else '--trust '}--cwd DIR",
             ),
         )
     cwd = asked or home or (ctx.cwd if work_tree_of(ctx, ctx.cwd) else ctx.repo.top)

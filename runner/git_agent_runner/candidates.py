@@ -142,7 +142,7 @@ def by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
     """The run noted nearest to a commit, or begun at or before it; of that branch, if one is given."""
     tip = refs.commit_of(search.repo, revision)
     if tip is None:
-        raise UserError(f"{revision!a} is no commit", code="unknown_revision")
+        raise UserError(f"{revision!a} is not a commit", code="unknown_revision")
     search.branch = branch
     runs = _nearest(search, tip, (), lambda note: branch is None or _is_ours(search, note))
     if runs:
@@ -180,7 +180,7 @@ def _by_name(search: Search) -> list[str]:
                     reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
                     search.passed_over.setdefault(note.handle, reason)
     passed = list(search.passed_over.items())[:NAMED]
-    return [f"run {handle} was passed over: {why}; {_way(search, handle)}" for handle, why in passed]
+    return [f"run {handle} was skipped: {why}; {_way(search, handle)}" for handle, why in passed]
 
 
 def _suspect(search: Search) -> None:
@@ -211,12 +211,10 @@ def _way(search: Search, handle: str) -> str:
         return f'by name: git agent resume {handle} "<message>"'
     if branch is None:
         there = trees.path_of(search.repo, record.worktree_id)
-        return (
-            f'by name: git agent resume {handle} "<message>"' if there else f"to take it up: git agent adopt {handle}"
-        )
+        return f'by name: git agent resume {handle} "<message>"' if there else f"to adopt it: git agent adopt {handle}"
     if branch in search.branches.heads:
         return f"to go there: git switch {shlex.quote(branch)}"
-    return f"to take it up: git agent adopt {handle}"
+    return f"to adopt it: git agent adopt {handle}"
 
 
 def _fetch_hint(search: Search) -> list[str]:

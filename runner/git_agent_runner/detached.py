@@ -119,7 +119,7 @@ def _left_alone(search: Search) -> Resolved | None:
         return None
     (note,) = free
     commit = note.commit[:12]
-    search.say(f"run {note.handle}, noted on commit {commit}, has no work tree any more: it goes on in this one")
+    search.say(f"run {note.handle}, noted on commit {commit}, has no work tree any more: it continues in this one")
     found = search.noted((note,), f"the only note without a branch or a work tree, on commit {commit}")
     return found._replace(record=found.record and placed_here(search.repo, found.record))
 

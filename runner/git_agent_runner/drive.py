@@ -91,7 +91,7 @@ def _take_session(ctx: Context, held: ExitStack, holder: Holder, record: Record,
 def _unsettled(record: Record) -> tuple[str, ...]:
     """The engine did run; only what it came to could not be written, and the person must not lose its session."""
     session = f"its session is {record.session.value}" if record.session.value else "it named no session yet"
-    return (f"the engine ran, in run {record.handle}; {session}", "when it is mended: git agent doctor --repair")
+    return (f"the engine ran, in run {record.handle}; {session}", "when it is fixed: git agent doctor --repair")
 
 
 def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
@@ -118,7 +118,7 @@ def _reopened(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
     if (now.attempts, now.session) != (record.attempts - 1, record.session):
         lock.release()
         raise UserError(
-            f"another git-agent has just gone on with run {record.handle}",
+            f"run {record.handle} was resumed by another git-agent just now",
             code="run_live",
             hints=("look at it: git agent show " + record.handle, "then give the message again"),
         )

@@ -1,4 +1,4 @@
-"""How a command ends when it cannot go on: a message that names the thing and a hint that says what to do."""
+"""How a command ends when it cannot continue: a message that names the thing and a hint that says what to do."""
 
 from __future__ import annotations
 

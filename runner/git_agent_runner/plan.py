@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
     `carry`, then `restore`, are to be done first: the session is not where the run goes on, or not as the run left it;
-    `restored` is when the copy was made that was put back. `store` is the engine's. `instead_of` is why the session is
+    `restored` is when the copy was made that was restored. `store` is the engine's. `instead_of` is why the session is
     not resumed by its id.
     """
 

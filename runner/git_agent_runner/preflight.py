@@ -36,7 +36,7 @@ _OURS: tuple[tuple[Role, str], ...] = (
     ("interactive", "the terminal form is git agent's -i"),
     ("exit", "run the engine itself for that"),
 )
-_DIRECTORY: tuple[tuple[Role, str], ...] = (("directory", "where a session goes on is git agent's part: --cwd DIR"),)
+_DIRECTORY: tuple[tuple[Role, str], ...] = (("directory", "git agent chooses the directory of a resume: --cwd DIR"),)
 
 
 def refuse_live(ctx: Context, record: Record) -> None:
@@ -152,7 +152,7 @@ def refuse_strays(engine: Engine, given: tuple[str, ...], place: str, *, resumin
     stray = arguments.strays(engine.options, given)
     if stray:
         raise UsageError(
-            f"'{stray[0]}' {place} is no flag of {engine.name}",
+            f"'{stray[0]}' {place} is not a flag of {engine.name}",
             hints=("the message goes before --, only the engine's own flags after it",),
         )
     for role, hint in (*_OURS, *(_DIRECTORY if resuming else ())):
@@ -202,7 +202,7 @@ def in_place(engine: Engine, invocation: Invocation, asked: str | None) -> Invoc
         return invocation
     stay = ("leave --cwd out",) if os.path.isdir(invocation.cwd) else ()
     raise UserError(
-        f"{engine.name} goes on with this session only in its own directory, '{invocation.cwd}'",
+        f"{engine.name} resumes this session only in its own directory, '{invocation.cwd}'",
         code="directory_bound",
         hints=(*stay, "or start a new session there, in the same run: add --fallback fresh"),
     )

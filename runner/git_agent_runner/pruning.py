@@ -99,7 +99,7 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
     handle, path = run.row.handle, ctx.layout.run(run.row.run_id)
     with hold(ctx, ctx.runs.read(handle)):
         if ctx.runs.read(handle).attempts != run.row.attempts:
-            raise UserError(f"run {handle} has just been gone on with", code="run_live")
+            raise UserError(f"run {handle} was resumed by another git-agent just now", code="run_live")
         for branch, pointed in pointer.every(ctx.repo, ctx.config).items():
             if handle in pointed:
                 gitconfig.unset(ctx.repo, f"branch.{branch}.agentHandle", handle)
@@ -144,7 +144,7 @@ def _kept(ctx: Context, row: Row) -> str | None:
         "waiting": "a resume waits for it",
     }
     state = attempts.state(ctx.layout, row.handle, row.run_id)
-    return None if state == "finished" else reasons.get(state, "it is going on")
+    return None if state == "finished" else reasons.get(state, "it is running")
 
 
 def _meant(row: Row, criteria: Criteria, branches: Branches, now: float) -> bool:

@@ -43,7 +43,7 @@ def resolve(
     if inside and (record := search.record(inside)):
         return search.found(record, "GIT_AGENT_HANDLE")
     if environ_handle and branch is None:
-        search.say(f"GIT_AGENT_HANDLE is {environ_handle!a}, which is no run of this repository")
+        search.say(f"GIT_AGENT_HANDLE is {environ_handle!a}, which is not a run of this repository")
     search.branch = branch or repo.branch or refs.busy_branch(repo.git_dir)
     return _by_pointer(search) or _otherwise(search)
 
@@ -93,9 +93,7 @@ def _by_pointer(search: Search) -> Resolved | None:
         if record := search.record(handle):
             records.append(record)
         else:
-            search.say(
-                f"branch.{branch}.agentHandle names {handle}, of which there is no readable record: git agent doctor"
-            )
+            search.say(f"branch.{branch}.agentHandle names {handle}, which has no readable record: git agent doctor")
     ours = [record for record in records if search.counts(record)]
     if branch is None or not ours:
         return None

@@ -28,7 +28,7 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
             code="session_unknown",
             hints=(
                 f'if you know it: git agent resume {record.handle} --session VALUE "<message>"',
-                f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
+                f'or start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             ),
         )
     if not engine.id_pattern.fullmatch(value):
@@ -131,7 +131,7 @@ def _compared(ctx: Context, engine: Engine, sought: Sought, located: Located) ->
         words,
         code="session_parted",
         hints=(
-            f'to go on with the store\'s: git agent resume {record.handle} --session {query.session} "<message>"',
+            f'to continue with the store\'s: git agent resume {record.handle} --session {query.session} "<message>"',
             away if not copy.exported else f"the run's copy is in '{folder}'",
         ),
     )
@@ -145,7 +145,9 @@ def _lost(ctx: Context, engine: Engine, sought: Sought, located: Located) -> Fou
         raise UserError(
             f"session {query.session} cannot be resumed: {located.detail}",
             code="session_archived",
-            hints=(f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',),
+            hints=(
+                f'or start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
+            ),
         )
     copy, left = restore.find(ctx, engine, query, record.run_id), _left(engine, sought)
     if copy and (left is None or _may_enter(engine, sought, left)):
@@ -160,7 +162,7 @@ def _lost(ctx: Context, engine: Engine, sought: Sought, located: Located) -> Fou
         hints=(
             *([lost] if lost else []),
             *restore.in_the_way(ctx, query, located, record.run_id),
-            f'start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
+            f'start a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             "other runs: git agent list",
         ),
     )
@@ -196,10 +198,10 @@ def _elsewhere(engine: Engine, sought: Sought, left: Store, *, copied: bool) -> 
         f"session {sought.query.session} is in '{left.root}'{_by(left)}; {engine.name} now looks in {place}",
         code="store_elsewhere",
         hints=(
-            *([f'to go on there: {way} {command} "<message>"'] if way else []),
+            *([f'to continue there: {way} {command} "<message>"'] if way else []),
             f'to copy the conversation here, where another account may read it: {command} --store "<message>"'
             if copied
-            else f'to start anew here, in the same run: {command} --fallback fresh "<message>"',
+            else f'to start a new session here, in the same run: {command} --fallback fresh "<message>"',
         ),
     )
 

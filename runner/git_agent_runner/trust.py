@@ -35,7 +35,7 @@ def session(note: Note, engine: Engine) -> str:
 
 
 def launch_args(note: Note, engine: Engine) -> Asked:
-    """The flags of a note. Raises UserError `note_refused`, which names what is no flag of the engine's to keep."""
+    """The flags of a note. Raises UserError `note_refused`, which names what is not a flag of the engine's to keep."""
     try:
         words = arguments.parse(engine.options, note.launch_args)
     except UserError as error:

@@ -105,7 +105,7 @@ def came_to(one: dict[str, Any]) -> str:
 
 
 def at_length(answer: dict[str, Any]) -> str:
-    """With what git-agent would have said aloud of one run alone: why it was not resumed, what was put back."""
+    """With what git-agent would have said aloud of one run alone: why it was not resumed, what was restored."""
     why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
     back = "; the run's copy of the session was put in place" if answer.get("restored") else ""
     return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"
@@ -178,7 +178,7 @@ def _pass_on(data: memoryview) -> None:
 def _refuse_newer(ctx: Context, record: Record, task: Task) -> None:
     numbers = attempts.numbers(ctx.layout, record.run_id)
     if numbers and numbers[-1] > task.number:
-        raise UserError(f"somebody has gone on with run {record.handle} meanwhile", code="run_live")
+        raise UserError(f"run {record.handle} was resumed by another git-agent just now", code="run_live")
 
 
 def _fresh(ctx: Context, record: Record, task: Task) -> Plan:

@@ -61,11 +61,11 @@ def checked_out(repo: Repository) -> frozenset[str | None]:
 def unplaced(repo: Repository, branch: str, handle: str) -> str:
     """Of a run whose branch has no work tree to go on in: why it cannot, and the way on."""
     if commit_of(repo, HEADS + branch) is None:
-        return f"there is no branch '{branch}'; to go on with the run on another one: git agent adopt {handle}"
+        return f"there is no branch '{branch}'; to use the run on another one: git agent adopt {handle}"
     path = f"{repo.common_dir.removesuffix('/.git')}-{branch.replace('/', '-')}"
     path = f"{path}-{handle}" if os.path.lexists(path) else path
     way = f"git worktree add {shlex.quote(path)} {shlex.quote(branch)}"
-    return f"'{branch}' is checked out nowhere; to let it go on: {way}"
+    return f"'{branch}' is checked out nowhere; to continue it: {way}"
 
 
 def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> Place:
@@ -107,7 +107,10 @@ def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Pl
     if os.path.isdir(cwd):
         return Place(cwd)
     resume = f"git agent resume {record.handle} --cwd DIR"
-    bound = (f"mkdir -p {shlex.quote(cwd)}", f'or start anew in another one: {resume} --fallback fresh "<message>"')
+    bound = (
+        f"mkdir -p {shlex.quote(cwd)}",
+        f'or start a new session in another one: {resume} --fallback fresh "<message>"',
+    )
     raise UserError(
         f"the directory of run {record.handle} is gone: '{cwd}'",
         code="directory_gone",
@@ -170,7 +173,7 @@ def _astray(record: Record, stray: Stray) -> UserError:
     else:
         why = f"its work tree '{stray.path}' does not know where this repository is now"
         hint = f"git worktree repair {path}"
-    return UserError(f"run {record.handle} cannot go on: {why}", code="branch_elsewhere", hints=(hint,))
+    return UserError(f"run {record.handle} cannot continue: {why}", code="branch_elsewhere", hints=(hint,))
 
 
 def _last_commit(record: Record, repo: Repository) -> str:
@@ -196,7 +199,9 @@ def _only_there(record: Record, repo: Repository, known: list[Worktree], now: Wo
             code="directory_gone",
             hints=(free, f"git worktree add {_force(record, repo)} {there} {branch}", only),
         )
-    away = _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is no work tree of this repository"
+    away = (
+        _checked_out(recorded, here=False) if recorded else f"'{record.worktree}' is not a work tree of this repository"
+    )
     back = (free, f"git -C {there} switch {branch}") if recorded else ()
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}', checked out in '{now.path}', but {away}",

@@ -37,7 +37,7 @@ def test_notes_that_git_cannot_read_are_named(cli: Cli) -> None:
     status, (line,) = check(cli)
     assert status == 1
     assert line.startswith("git-agent: refs/notes/agent cannot be read: ")
-    assert "mend it with: git agent doctor --repair" in line
+    assert "fix it with: git agent doctor --repair" in line
 
 
 def test_a_good_recording_passes(cli: Cli) -> None:

@@ -47,10 +47,10 @@ def test_install_twice_and_uninstall(cli: Cli) -> None:
     modes = {stat.S_IMODE((cli.repo.path / ".git/hooks" / name).stat().st_mode) for name in HOOKS}
     assert modes == {0o755}
     assert cli.ok("hooks", "install").out == "all hooks are installed\n"
-    assert cli.ok("hooks", "uninstall").out == f"took out {', '.join(HOOKS)}\n"
+    assert cli.ok("hooks", "uninstall").out == f"removed {', '.join(HOOKS)}\n"
     left = everything(cli.repo.path / ".git")
     assert {name: left[name] for name in left if name != "agent/locks/hooks"} == before
-    assert cli.ok("hooks", "uninstall").out == "no hook of ours was there\n"
+    assert cli.ok("hooks", "uninstall").out == "none of our hooks is installed\n"
 
 
 def test_what_was_there_goes_first_and_comes_back_byte_for_byte(cli: Cli) -> None:
@@ -298,7 +298,7 @@ def test_another_interpreter_takes_over(cli: Cli) -> None:
 def test_hooks_installed_before_a_manager_came_are_taken_out(cli: Cli) -> None:
     cli.ok("hooks", "install")
     cli.repo.git("config", "core.hooksPath", ".husky/_")
-    assert cli.ok("hooks", "uninstall").out.startswith(f"took out {', '.join(HOOKS)}\n")
+    assert cli.ok("hooks", "uninstall").out.startswith(f"removed {', '.join(HOOKS)}\n")
     assert not (cli.repo.path / ".git/hooks/post-commit").exists()
 
 

@@ -53,7 +53,7 @@ def test_what_git_could_not_run_is_named(cli: Cli, odd: Callable[[Path], None]) 
     assert (done.status, [line.partition(":")[0] for line in done.lines]) == (128, ["fatal", "hint"])
     assert str(hooks) in done.lines[0]
     assert states(cli) == {"absent"}
-    assert cli.ok("hooks", "uninstall").out == "no hook of ours was there\n"
+    assert cli.ok("hooks", "uninstall").out == "none of our hooks is installed\n"
     assert os.path.lexists(hooks)
 
 

@@ -117,7 +117,7 @@ def test_check_says_what_is_kept_and_what_is_not(mine: Cli) -> None:
 @pytest.mark.parametrize("name", ["codex", "other"])
 def test_only_what_was_added_is_checked(here: Cli, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert ask("engines", "--check", name) == 128
-    assert f"there is no profile of yours for '{name}'" in capfd.readouterr().err
+    assert f"'{name}' is not an engine that you added" in capfd.readouterr().err
 
 
 BROKEN = "engine profile '{}', line 2: binary: expected the name of a program on PATH, not './mine'"

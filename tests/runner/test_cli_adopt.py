@@ -63,7 +63,7 @@ def test_the_only_session_of_this_directory_is_taken(cli: Cli) -> None:
     assert (done.status, done.lines) == (
         128,
         [
-            f"fatal: codex has no session of '{cli.repo.path}' that no run has",
+            f"fatal: every codex session of '{cli.repo.path}' already belongs to a run",
             "hint: one of another directory by its id: git agent adopt codex SESSION",
         ],
     )
@@ -90,13 +90,15 @@ def test_the_branchs_old_run_is_named(cli: Cli) -> None:
     before = cli.begin("codex", FAKE_ID=OTHER)
     done = cli.ok("adopt", "codex", by_hand(cli))
     (said,) = done.lines
-    assert said.startswith(f"git-agent: branch 'main' pointed at run {before.handle} till now: git agent resume")
+    assert said.startswith(
+        f"git-agent: branch 'main' used run {before.handle} until now; to continue that one: git agent resume"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        pytest.param(["codex", OTHER], 128, "cannot be taken up: codex has no such session", id="absent"),
+        pytest.param(["codex", OTHER], 128, "cannot be adopted: codex has no such session", id="absent"),
         pytest.param(["codex", "--last"], 129, "unknown option '--last'", id="a flag"),
         pytest.param(["codex", "../../etc/passwd"], 128, "is not a session id of codex", id="a path"),
         pytest.param(["nope", CODEX], 128, "unknown engine 'nope'", id="engine"),
@@ -104,7 +106,7 @@ def test_the_branchs_old_run_is_named(cli: Cli) -> None:
         pytest.param(["codex", CODEX, "--branch", "nope"], 128, "there is no branch 'nope'", id="branch"),
         pytest.param(["codex", CODEX, "--branch", "main~1"], 128, "there is no branch 'main~1'", id="revision"),
         pytest.param(["codex", CODEX, "--cwd", "/"], 128, "'/' is outside of this repository", id="outside"),
-        pytest.param(["codex", CODEX, "--", "resume"], 129, "is no flag of codex", id="no flag"),
+        pytest.param(["codex", CODEX, "--", "resume"], 129, "is not a flag of codex", id="no flag"),
         pytest.param(["codex", CODEX, "--trust"], 129, "--trust is for a run that a note knows", id="trust"),
         pytest.param([], 128, "whose session? no engine is named", id="no engine"),
         pytest.param(["deadbeef"], 128, "no run has the handle 'deadbeef'", id="handle"),
@@ -134,11 +136,11 @@ def test_a_run_is_tied_to_another_branch(cli: Cli) -> None:
     old = cli.begin()
     cli.repo.switch_new("feature")
     new = cli.begin("claude")
-    by_name = f"git agent resume {new.handle}"
+    by_name = f'git agent resume {new.handle} "<message>"'
     done = cli.ok("adopt", old.handle, "--json")
     assert done.lines == [
-        f"git-agent: run {old.handle} was that of branch 'main' till now",
-        f"git-agent: branch 'feature' pointed at run {new.handle} till now: {by_name} still goes on with it",
+        f"git-agent: run {old.handle} was that of branch 'main' until now",
+        f"git-agent: branch 'feature' used run {new.handle} until now; to continue that one: {by_name}",
     ]
     assert (done.json["branch"], done.json["sessionFrom"]) == ("feature", "record")
     assert (cli.pointers(), cli.record(old.handle).branch) == ({"feature": old.handle}, "feature")
@@ -157,7 +159,7 @@ def test_a_run_is_tied_to_a_work_tree_without_a_branch(cli: Cli, tmp_path: Path)
     run = cli.begin()
     cli.repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     assert cli.ok("adopt", run.handle, cwd=tmp_path / "linked").lines == [
-        f"git-agent: run {run.handle} was that of branch 'main' till now"
+        f"git-agent: run {run.handle} was that of branch 'main' until now"
     ]
     assert (cli.pointers(), cli.record().branch, cli.record().worktree) == ({}, None, str(tmp_path / "linked"))
     cli.ok("resume", "go on", cwd=tmp_path / "linked")
@@ -211,7 +213,7 @@ def test_flags_that_widen_need_trust(cli: Cli, command: str) -> None:
     )
     words = ["adopt", HANDLE] if command == "adopt" else ["resume", HANDLE, "go on"]
     done = cli.run(*words)
-    asks = "it asks for --dangerously-bypass-approvals-and-sandbox, -s, which widen what codex may do"
+    asks = "it asks for --dangerously-bypass-approvals-and-sandbox, -s, which gives codex more permissions"
     passes = "the agent may have --model gpt-5 --dangerously-bypass-approvals-and-sandbox -s read-only"
     assert (done.status, done.lines) == (
         128,
@@ -289,7 +291,7 @@ def test_a_note_does_not_choose_the_directory(cli: Cli, tmp_path: Path) -> None:
     for words in (["adopt", HANDLE], ["adopt", HANDLE, "--cwd", str(cli.repo.path)], ["resume", "go on"]):
         done = cli.run(*words)
         assert done.status == 128
-        assert (f"hint: go on with it there: cd {tmp_path}" in done.lines) == (words[0] == "adopt")
+        assert (f"hint: continue it there: cd {tmp_path}" in done.lines) == (words[0] == "adopt")
     assert f"hint: the session belongs to '{tmp_path}', outside of this repository" in done.lines
     assert len(cli.calls()) == 1
     cli.ok("adopt", HANDLE, "--cwd", str(cli.repo.path), "--trust")
@@ -308,7 +310,7 @@ def test_after_the_runs_were_lost(cli: Cli) -> None:
     begun = cli.begin("codex", "--", "--model", "m")
     shutil.rmtree(cli.layout.root)
     done = cli.ok("resume", "go on")
-    assert f"git-agent: run {begun.handle} is taken up from its note" in done.lines
+    assert f"git-agent: run {begun.handle} is adopted from its note" in done.lines
     record = cli.record()
     assert (record.handle, record.run_id, record.session) == (begun.handle, begun.run_id, begun.session)
     assert record.launch_args == ("--model", "m")

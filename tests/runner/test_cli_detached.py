@@ -24,7 +24,7 @@ def test_two_tasks_on_one_commit_never_mix(cli: Cli, tmp_path: Path) -> None:
     mine = first.begin()
     refused = second.run("resume", "go on")
     assert (refused.status, refused.lines[0]) == (128, "fatal: no run found for the detached HEAD")
-    assert f"run {mine.handle} was passed over: it is that of '{first.repo.path}'" in refused.lines[1]
+    assert f"run {mine.handle} was skipped: it is that of '{first.repo.path}'" in refused.lines[1]
     second.ok("start", "-e", "codex", "--resume", "task B", FAKE_ID=SECOND)
     second.ok("start", "-e", "codex", "--resume", "--strict", "task B")
     first.ok("resume", "task A")
@@ -42,7 +42,7 @@ def test_start_with_another_engine_names_the_session_that_it_passes_over(cli: Cl
     resume = f'git agent resume {begun.handle} "<message>"'
     done = cli.ok("start", "-e", "claude", "--resume", "go on")
     assert done.lines[:2] == [
-        f"git-agent: passing over codex's run {begun.handle} of the detached HEAD: {resume} goes on with it",
+        f"git-agent: skipping codex's run {begun.handle} of the detached HEAD: {resume} continues it",
         "warning: no run of claude found for the detached HEAD; starting a new run",
     ]
 
@@ -78,7 +78,7 @@ def test_a_start_names_the_run_that_it_replaces(cli: Cli, where: str) -> None:
     old = cli.begin()
     by_name = f'git agent resume {old.handle} "<message>"'
     done = cli.ok("start", "-e", "claude", "another task")
-    assert done.lines == [f"git-agent: {where} had run {old.handle} till now: {by_name} still goes on with it"]
+    assert done.lines == [f"git-agent: {where} used run {old.handle} until now; to continue that one: {by_name}"]
 
 
 def test_a_branch_that_is_checked_out_twice(cli: Cli, tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_a_note_from_elsewhere_is_no_problem(cli: Cli) -> None:
     done = cli.ok("doctor")
     assert done.out.splitlines() == [
         "nothing is wrong",
-        "known only by their notes: 0012e345; to take one up: git agent adopt HANDLE",
+        "known only from notes: 0012e345; to adopt one: git agent adopt HANDLE",
     ]
     assert cli.ok("doctor", "--json").json["elsewhere"] == ["0012e345"]
     assert begun.handle not in done.out

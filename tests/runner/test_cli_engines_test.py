@@ -82,7 +82,7 @@ def test_the_words_of_a_program_that_fails(cli: Cli) -> None:
     assert (done.status, done.out.splitlines()[1]) == (1, f"program   {path}")
     assert done.out.splitlines()[3] == f"resume    no: {path} --version failed with 127"
     assert done.lines[0] == "hint: node: ^[[1mnot found"
-    assert done.lines[-1] == f"hint: to see it, or to mend it: cd / && '{path}' --version"
+    assert done.lines[-1] == f"hint: to see it, or to fix it: cd / && '{path}' --version"
 
 
 def test_a_program_whose_help_names_no_such_flag(cli: Cli) -> None:
@@ -91,7 +91,7 @@ def test_a_program_whose_help_names_no_such_flag(cli: Cli) -> None:
         1,
         "resume    no: the help of claude 2.1.332 does not name --resume",
     )
-    assert done.lines[-1] == f"hint: to see it, or to mend it: cd / && {STAND_INS}/claude --help"
+    assert done.lines[-1] == f"hint: to see it, or to fix it: cd / && {STAND_INS}/claude --help"
 
 
 def test_known_bad(cli: Cli) -> None:

@@ -120,7 +120,7 @@ def settled(cli: Cli) -> None:
         1,
         [
             f"problem: git-agent could not settle attempt 1 of run {record.handle}",
-            f'   mend: go on: git agent resume {record.handle} "<message>"',
+            f'    fix: continue it: git agent resume {record.handle} "<message>"',
         ],
     )
     assert cli.state() - before <= {"cache", "cache/list"}

@@ -74,13 +74,13 @@ def test_a_lost_session_is_put_back_and_goes_on(cli: Cli, engine: str) -> None:
     forget(cli, engine)
     session = begun.session.value
     dry = cli.ok("resume", "--dry-run", "go on")
-    assert dry.lines == [f"git-agent: {engine} has lost session {session}: the run's copy would be put back first"]
+    assert dry.lines == [f"git-agent: {engine} has lost session {session}: the run's copy would be restored first"]
     assert cli.ok("resume", "--dry-run", "--json", "go on").json["restores"] is True
     assert cli.ok("status", "--json").json["resumable"] is True
     if engine != "opencode":
         assert stored(cli, engine) == []  # all of that only looked
     done = cli.ok("resume", "go on")
-    (said,) = [line for line in done.lines if "put back" in line]
+    (said,) = [line for line in done.lines if "restored" in line]
     assert said.startswith(f"git-agent: {engine} had lost session {session}: the copy of 20")
     assert turns(cli, engine).startswith(before)
     assert len(turns(cli, engine)) > len(before)
@@ -116,7 +116,7 @@ def test_it_is_put_back_where_it_stood_though_the_whole_store_is_gone(cli: Cli, 
     else:
         top.rename(cli.home / "away")
     done = cli.ok("resume", "go on")
-    assert "was put back" in done.err
+    assert "was restored" in done.err
     if engine == "gemini":  # its folder's name went with the store; gemini takes over files under the old kind of name
         (source,) = [path for path in stored(cli, engine) if path.read_bytes() == before]
     assert source.read_bytes().startswith(before)
@@ -145,7 +145,7 @@ def test_nothing_that_stands_is_overwritten(cli: Cli) -> None:
         128,
         f"fatal: session {begun.session.value} cannot be resumed: its file holds no turn of the conversation",
     )
-    assert f"hint: a copy is in '{folder(cli, begun)}'; move '{source}' away, and it is put back" in done.lines
+    assert f"hint: a copy is in '{folder(cli, begun)}'; move '{source}' away, and it is restored" in done.lines
     assert source.read_text() == ""
     source.unlink()
     cli.ok("resume", "go on")
@@ -198,7 +198,7 @@ def test_a_copy_that_is_damaged_is_told_and_not_used(cli: Cli, engine: str, harm
     forget(cli, engine)
     done = cli.run("resume", "--json", "go on")
     assert (done.status, done.json["error"]["code"]) == (128, "session_missing")
-    gone = f"session {begun.session.value} is gone from {engine}'s store, and its copy cannot be put back: "
+    gone = f"session {begun.session.value} is gone from {engine}'s store, and its copy cannot be restored: "
     assert done.json["error"]["message"].startswith(gone)
     if engine == "codex":
         assert stored(cli, engine) == []
@@ -246,7 +246,7 @@ def test_a_manifest_that_cannot_be_read_is_no_copy_and_is_replaced(cli: Cli, tex
     (folder(cli, begun) / MANIFEST).write_bytes(text)
     assert warnings(cli.ok("resume", "go on")) == []
     forget(cli, "codex")
-    assert "was put back" in cli.ok("resume", "go on").err
+    assert "was restored" in cli.ok("resume", "go on").err
 
 
 def test_a_link_in_the_way_is_not_followed(cli: Cli, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_link_in_the_way_is_not_followed(cli: Cli, tmp_path: Path) -> None:
     project.rmdir()
     project.symlink_to(outside)
     done = cli.run("resume", "go on")
-    assert (done.status, "cannot be put back" in done.lines[0], list(outside.iterdir())) == (128, True, [])
+    assert (done.status, "cannot be restored" in done.lines[0], list(outside.iterdir())) == (128, True, [])
     project.unlink()
     kept = folder(cli, begun).parent
     kept.rename(tmp_path / "kept")
@@ -310,7 +310,7 @@ def test_a_session_that_grew_too_large_is_told_once(cli: Cli) -> None:
     assert {MANIFEST, TOO_LARGE} < names
     assert len(names) == 3
     forget(cli, "codex")
-    assert "was put back" in cli.ok("resume", "three").err
+    assert "was restored" in cli.ok("resume", "three").err
 
 
 def test_a_warning_is_all_that_a_failed_copy_costs(cli: Cli) -> None:

@@ -211,7 +211,7 @@ def test_a_run_whose_branch_is_checked_out_nowhere_is_told_the_way_on(cli: Cli, 
         done = cli.run("resume", "--all", "--json", *words)
         assert (done.status, done.json["resumed"], len(cli.calls())) == (1, [], calls)
     told = skipped(done)
-    assert told[gone] == f"there is no branch 'gone'; to go on with the run on another one: git agent adopt {gone}"
+    assert told[gone] == f"there is no branch 'gone'; to use the run on another one: git agent adopt {gone}"
     for handle in (one, two):
         more = shlex.split(told[handle].rpartition(": ")[2])
         assert more[:3] == ["git", "worktree", "add"]
@@ -286,7 +286,7 @@ def test_a_session_that_nobody_knows_yet_is_looked_for_first(cli: Cli, tmp_path:
 
 def test_nothing_to_do(cli: Cli) -> None:
     cli.begin()
-    assert cli.ok("resume", "--all").out == "no run is waiting to go on\n"
+    assert cli.ok("resume", "--all").out == "nothing to resume\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -302,7 +302,7 @@ def test_a_signal_ends_all(cli: Cli, tmp_path: Path, number: signal.Signals) -> 
     assert done.returncode == 128 + number
     assert sorted(cli.record(handle).attempts for handle in handles) == [1, 2, 2]
     assert {cli.record(handle).status for handle in handles} == {"interrupted"}
-    assert b"not begun: git-agent was told to end" in out
+    assert b"not started: git-agent was ended" in out
 
 
 USAGE = {

@@ -48,7 +48,7 @@ def test_a_run_goes_to_another_clone(two: tuple[Cli, Cli]) -> None:
     assert done.lines[-1] == f"hint: run {begun.handle} is that of branch 'main'; {way}"
     listed = other.ok("list")  # faults B8
     assert listed.out.splitlines()[1].split()[:4] == [begun.handle, "codex", "main", "noted"]
-    assert listed.lines == ["hint: only a note knows those that are `noted`; to take one up: git agent adopt HANDLE"]
+    assert listed.lines == ["hint: `noted` runs are known only from notes; to adopt one: git agent adopt HANDLE"]
     assert other.noted() == [begun.handle]
     assert other.repo.git("config", "--get-all", "notes.rewriteRef") == notes.REF
     assert shared(other, "fetch") == shared(other, "push") == (0, 0)

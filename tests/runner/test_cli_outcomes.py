@@ -40,7 +40,7 @@ def test_an_interface_that_was_opened_and_left_takes_no_session_away(person: Per
     assert person.wait(process) == 1
     (empty,) = {path.stem for path in Path(cli.layout.index_dir).glob("*.yaml")} - {begun.handle}
     assert (cli.record(empty).status, cli.record(empty).session.value) == ("no_output", None)
-    assert f"resume    no: {engine} has no session of it; this branch goes on with run {begun.handle}" in person.seen
+    assert f"resume    no: {engine} has no session of it; this branch continues with run {begun.handle}" in person.seen
     assert cli.pointers() == {"main": begun.handle}
     cli.ok("resume", "go on")
     assert (cli.record(begun.handle).attempts, cli.attempt(2, begun.handle).resumed) == (2, "yes")
@@ -118,7 +118,7 @@ def test_a_session_that_its_engine_deletes_on_leaving_was_copied_while_it_lived(
     assert (cli.record().session.value is None, cli.attempt().candidates) == (False, ())
     assert 'resume    git agent resume "<message>"' in person.seen
     done = cli.ok("resume", "go on")
-    assert "put back" in done.err
+    assert "restored" in done.err
     assert cli.attempt(2).resumed == "yes"
 
 

@@ -195,7 +195,7 @@ def test_words_of_a_session_that_is_gone(cli: Cli) -> None:
     lose_store(cli)
     missing = f"session {begun.session.value} cannot be resumed: codex has no such session in {cli.home}/.codex"
     hints = [
-        f'hint: start anew in the same run: git agent resume {begun.handle} --fallback fresh "<message>"',
+        f'hint: start a new session in the same run: git agent resume {begun.handle} --fallback fresh "<message>"',
         "hint: other runs: git agent list",
     ]
     before = cli.state()
@@ -235,7 +235,7 @@ def test_words_of_a_conversation_that_began_anew(cli: Cli) -> None:
     new, old = attempt.reported_session, begun.session.value
     assert done.lines == [
         f"warning: NOT resumed: codex began a new conversation, {new}, instead of {old}",
-        f"hint: the recorded session is kept; look at it: git agent show {begun.handle}",
+        f"hint: the run keeps its recorded session: git agent show {begun.handle}",
         "fatal: Session resumption failed: codex began a new conversation instead",
     ]
 
@@ -349,5 +349,5 @@ def test_without_a_session_id(cli: Cli) -> None:
     assert cli.run("resume", "x").lines == [
         f"fatal: run {record.handle} has no session id: codex printed none, and its store names none",
         f'hint: if you know it: git agent resume {record.handle} --session VALUE "<message>"',
-        f'hint: or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
+        f'hint: or start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
     ]

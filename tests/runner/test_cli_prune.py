@@ -95,7 +95,7 @@ def test_merged_branches(cli: Cli) -> None:
 def test_an_unmerged_branchs_run_stays_unless_it_is_named(cli: Cli) -> None:
     run(cli, A, when=OLD, what="record note pointer")
     done = cli.ok("prune", "--older-than", "30d")
-    assert done.lines == [f"warning: run {A} stays: it is the run of branch 'main', which is not merged"]
+    assert done.lines == [f"warning: run {A} was not removed: it is the run of branch 'main', which is not merged"]
     assert done.out == "forgot 0 runs, 0 B\n"
     cli.ok("prune", A)
     assert (left(cli), cli.pointers(), cli.noted()) == ([], {}, [A])
@@ -116,10 +116,10 @@ def test_notes_are_taken_along_when_asked(cli: Cli) -> None:
 
 
 def test_a_run_that_was_forgotten_here_is_not_said_to_be_elsewhere(cli: Cli) -> None:
-    """faults B9: the hint takes it up again, where its engine still has the session; else none says that it would."""
+    """faults B9: the hint adopts it again, where its engine still has the session; else none says that it would."""
     begun = cli.begin()
     cli.ok("prune", begun.handle)
-    take_up = f"hint: it was run on this machine; to take it up again here: git agent adopt {begun.handle}"
+    take_up = f"hint: it was run on this machine; to adopt it again here: git agent adopt {begun.handle}"
     assert cli.run("status").lines[1] == take_up
     assert "elsewhere" not in cli.run("doctor").out
     cli.ok("adopt", begun.handle)
@@ -128,7 +128,7 @@ def test_a_run_that_was_forgotten_here_is_not_said_to_be_elsewhere(cli: Cli) -> 
     cli.ok("prune", begun.handle)
     shutil.rmtree(cli.home / ".codex/sessions")
     done = cli.run("resume", "go on")
-    assert (done.status, [line for line in done.lines if "adopt" in line or "machine" in line]) == (128, [])
+    assert (done.status, [line for line in done.lines if "git agent adopt" in line or "machine" in line]) == (128, [])
     assert "has no such session" in done.lines[1]
 
 
@@ -137,7 +137,7 @@ def test_a_run_that_goes_on_stays(cli: Cli) -> None:
     until(lambda: Index(cli.layout).handles() and cli.attempt().pid, "the engine runs")
     handle = cli.record().handle
     done = cli.run("prune", handle)
-    assert (done.status, done.lines) == (1, [f"warning: run {handle} stays: it is going on"])
+    assert (done.status, done.lines) == (1, [f"warning: run {handle} was not removed: it is running"])
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     cli.ok("prune", handle)
@@ -150,7 +150,7 @@ def test_a_run_that_was_never_settled_stays(cli: Cli) -> None:
     attempts.save(cli.layout, attempt._replace(ended_at=None, status=None, pid=None))
     done = cli.run("prune", begun.handle)
     assert done.lines == [
-        f"warning: run {begun.handle} stays: its last attempt was never settled: git agent doctor --repair"
+        f"warning: run {begun.handle} was not removed: its last attempt was never settled: git agent doctor --repair"
     ]
     cli.ok("doctor", "--repair")
     cli.ok("prune", begun.handle)
@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_passed_over(cli: Cli) -> None:
     run(cli, B, when=OLD)
     Path(cli.layout.index_file(A)).write_text("{torn")
     done = cli.ok("prune", "--older-than", "30d")
-    assert done.lines[0].startswith(f"warning: passed over: cannot read '{cli.layout.index_file(A)}'")
+    assert done.lines[0].startswith(f"warning: skipped: cannot read '{cli.layout.index_file(A)}'")
     assert left(cli) == [A]
 
 

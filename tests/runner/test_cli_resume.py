@@ -185,7 +185,7 @@ def test_flags_stay_in_force(cli: Cli) -> None:
     [
         pytest.param(["-C", "sub"], "-C after -- cannot be passed on to codex", id="a directory"),
         pytest.param(["--last"], "--last after -- cannot be passed on to codex", id="a selector"),
-        pytest.param(["x"], "'x' after -- is no flag of codex", id="a word"),
+        pytest.param(["x"], "'x' after -- is not a flag of codex", id="a word"),
     ],
 )
 def test_flags_that_are_not_taken(cli: Cli, given: list[str], want: str) -> None:

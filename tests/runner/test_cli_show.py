@@ -139,7 +139,7 @@ def test_init(cli: Cli) -> None:
 
 
 def test_the_first_start_says_that_notes_follow(cli: Cli) -> None:
-    said = "git-agent: notes on this repository's commits now follow amend and rebase (git agent init; told once)"
+    said = "git-agent: set up git to keep agent notes through amend and rebase (shown once)"
     assert said in cli.ok("start", "-e", "codex", "x").lines
     assert said not in cli.ok("start", "-e", "codex", "x").lines
     assert notes.REF in cli.repo.git("config", "--get-all", "notes.rewriteRef")
@@ -167,7 +167,7 @@ def test_doctor(cli: Cli, harm: list[str], problem: str, mend: str) -> None:
     assert cli.ok("doctor").out == "nothing is wrong\n"
     cli.repo.git(*harm)
     done = cli.run("doctor")
-    assert (done.status, done.out) == (1, f"problem: {problem}\n   mend: {mend}\n")
+    assert (done.status, done.out) == (1, f"problem: {problem}\n    fix: {mend}\n")
 
 
 def test_doctor_names_a_note_that_cannot_be_read(cli: Cli) -> None:

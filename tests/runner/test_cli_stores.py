@@ -233,7 +233,7 @@ def test_a_document_that_names_another_session_is_not_imported(here: Cli, harm: 
     manifest["files"] = [{**manifest["files"][0], "sha256": name, "size": len(data)}]
     (place / copies.MANIFEST).write_text(json.dumps(manifest))
     done = here.run("resume", "go on")
-    assert (done.status, "cannot be put back: it is" in done.lines[0]) == (128, True)
+    assert (done.status, "cannot be restored: it is" in done.lines[0]) == (128, True)
     with closing(sqlite3.connect(there(here.home, "opencode"))) as opened:
         assert opened.execute("SELECT count(*) FROM session").fetchone() == (0,)
     assert here.record().session == begun.session

@@ -196,7 +196,7 @@ def test_kill_ends_what_goes_on_and_then_resumes(cli: Cli) -> None:
     handle = cli.record().handle
     done = cli.ok("resume", "--kill", "two")
     told = work.process.communicate(timeout=PATIENCE)[1].decode()
-    assert done.lines[0] == f"git-agent: ending the attempt of run {handle} that is going on"
+    assert done.lines[0] == f"git-agent: ending the running attempt of run {handle}"
     assert "warning: codex: interrupted: ended by git agent resume --kill, process " in told  # faults G9
     assert (work.process.returncode, cli.attempt(2).status) == (143, "interrupted")
     until_gone(work.tool)

@@ -198,7 +198,7 @@ def told(message: str, *hints: str) -> list[str]:
         pytest.param(
             ["start", "-e", "codex", "x", "--", "word"],
             told(
-                "'word' after -- is no flag of codex",
+                "'word' after -- is not a flag of codex",
                 "the message goes before --, only the engine's own flags after it",
             ),
             id="stray word",
@@ -206,7 +206,7 @@ def told(message: str, *hints: str) -> list[str]:
         pytest.param(
             ["start", "-e", "codex", "x", "--", "resume", "--last"],
             told(
-                "'resume' after -- is no flag of codex",
+                "'resume' after -- is not a flag of codex",
                 "the message goes before --, only the engine's own flags after it",
             ),
             id="subcommand",
@@ -302,12 +302,12 @@ def test_usage(here: Cli, words: list[str], want: list[str], capfd: pytest.Captu
             told("no run has the handle '0123abcd'", "`git agent list` shows the runs of this repository"),
             id="unknown handle",
         ),
-        pytest.param(["resume", "--commit", "nope", "x"], {}, told("'nope' is no commit"), id="unknown commit"),
+        pytest.param(["resume", "--commit", "nope", "x"], {}, told("'nope' is not a commit"), id="unknown commit"),
         pytest.param(
             ["start", "-e", "codex", "x"],
             {"agent.codex.args": "fix"},
             told(
-                "'fix' in agent.codex.args is no flag of codex",
+                "'fix' in agent.codex.args is not a flag of codex",
                 "the message goes before --, only the engine's own flags after it",
             ),
             id="a stray word in the configuration",

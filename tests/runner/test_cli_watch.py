@@ -205,7 +205,7 @@ def test_a_run_whose_branch_is_checked_out_nowhere_costs_no_action(cli: Cli) -> 
     policies(cli, 'on_dead = "resume"')
     done = cli.run("watch")
     (line,) = [line for line in ours(done) if begun.handle in line]
-    assert line.startswith(f"{begun.handle} side: 'side' is checked out nowhere; to let it go on: git worktree add ")
+    assert line.startswith(f"{begun.handle} side: 'side' is checked out nowhere; to continue it: git worktree add ")
     assert (done.status, len(cli.calls()), kept(cli)) == (1, 1, None)
     cli.repo.git(*line.rpartition(": git ")[2].split())
     cli.ok("watch")

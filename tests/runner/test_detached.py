@@ -36,7 +36,7 @@ def test_another_work_trees_run_is_named_and_never_taken(repo: GitRepo, tmp_path
     made = leave(first, H1, "record note")
     assert find(first).record == made
     assert refused(second).hints[0] == (
-        f"run {H1} was passed over: it is that of '{first.path}'; by name: git agent resume {H1} \"<message>\""
+        f"run {H1} was skipped: it is that of '{first.path}'; by name: git agent resume {H1} \"<message>\""
     )
 
 
@@ -111,7 +111,7 @@ def test_a_commit_that_head_does_not_have(repo: GitRepo, tmp_path: Path) -> None
     leave(one, H1, "record note")
     one.git("checkout", "-q", "main~1")
     assert refused(one).hints[0] == (
-        f"run {H1} was passed over: it began in this work tree, at a commit that HEAD does not have;"
+        f"run {H1} was skipped: it began in this work tree, at a commit that HEAD does not have;"
         f' by name: git agent resume {H1} "<message>"'
     )
 
@@ -130,7 +130,7 @@ def test_a_path_that_is_used_again_inherits_nothing(repo: GitRepo, tmp_path: Pat
         repo.git("worktree", "prune")
     repo.git("worktree", "add", "-q", *(["-f"] if how == "force" else []), "--detach", str(one.path))
     assert [hint.split("; ")[1] for hint in refused(one).hints[:2]] == [
-        f"to take it up: git agent adopt {handle}" for handle in (H1, H2)
+        f"to adopt it: git agent adopt {handle}" for handle in (H1, H2)
     ]
 
 
@@ -150,7 +150,7 @@ def test_only_run_without_a_work_tree_counts_and_is_said(repo: GitRepo, tmp_path
     found = find(tree(repo, tmp_path / "b"))
     assert (found.handle, found.says) == (
         H1,
-        (f"run {H1}, noted on commit {commit}, has no work tree any more: it goes on in this one",),
+        (f"run {H1}, noted on commit {commit}, has no work tree any more: it continues in this one",),
     )
     assert found.record
     assert found.record.worktree == str(tmp_path / "b")
@@ -181,7 +181,7 @@ def test_checkout_of_a_build_server_with_two_candidates(repo: GitRepo, tmp_path:
     leave(repo, H2, "note")
     hints = refused(checkout(repo, tmp_path / "clone")).hints
     assert {hint.partition(";")[0] for hint in hints[:2]} == {
-        f"run {handle} was passed over: it is one of 2 without a work tree" for handle in (H1, H2)
+        f"run {handle} was skipped: it is one of 2 without a work tree" for handle in (H1, H2)
     }
 
 

@@ -26,7 +26,7 @@ def kept(cli: Cli) -> tuple[list[str], str, list[str], set[str]]:
     )
 
 
-def test_git_agent_is_taken_out_of_a_repository(cli: Cli, tmp_path: Path) -> None:
+def test_git_agent_is_uninstalled_from_a_repository(cli: Cli, tmp_path: Path) -> None:
     """Faults F7: what the page says to type leaves nothing of ours, and names what is not ours to remove."""
     tip = cli.repo.git("rev-parse", "HEAD").strip()
     before = kept(cli)
@@ -42,7 +42,7 @@ def test_git_agent_is_taken_out_of_a_repository(cli: Cli, tmp_path: Path) -> Non
     cli.repo.git("update-ref", "refs/agent/sessions/7f3a9c21", "HEAD")
     (Path(cli.layout.common_dir) / "agent-none").write_text("ref: refs/heads/main\n")
     assert kept(cli) != before
-    (text,) = blocks(section(TEXT, "Take git-agent out of a repository"), "sh")
+    (text,) = blocks(section(TEXT, "Uninstall"), "sh")
     cli.repo.git("switch", "-q", "main")
     full = kept(cli)
     would = cli.ok("uninstall", "-n").out

@@ -175,7 +175,7 @@ def test_a_note_of_another_branch_moves_no_pointer_unseen(world: World) -> None:
     assert "no run found for branch 'main'" in told
     assert (world.cli.calls(), world.state()) == ([], before)
     _, told = world.tell(f"adopt {HANDLE}", (0,))
-    assert f"branch 'mine' pointed at run {OURS} till now: git agent resume {OURS} still goes on with it" in told
+    assert f"branch 'mine' used run {OURS} until now; to continue that one: git agent resume {OURS}" in told
 
 
 def test_a_note_on_every_commit(world: World) -> None:

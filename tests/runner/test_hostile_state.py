@@ -147,7 +147,7 @@ def test_a_link_or_a_pipe_in_the_place_of_a_lock(here: Cli, tell: Tell, tmp_path
         put()
         for words in (*LOOKS, "resume --all", "doctor --repair", "prune --older-than 1h"):
             tell(words)
-        assert ("it is no ordinary file" in tell("resume x")) == (place != "waiting")
+        assert ("it is not an ordinary file" in tell("resume x")) == (place != "waiting")
     assert (tmp_path / "secret").read_text() == "SECRET"
 
 

@@ -97,7 +97,7 @@ def test_a_branch_renamed_to_a_dead_branchs_name(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "v2")
     repo.git("branch", "-q", "-D", "feature")
     repo.git("branch", "-m", "v2", "feature", env=dates(AFTER))
-    assert f"run {A} was passed over: it is older than this branch 'feature'" in refused(repo)[0]
+    assert f"run {A} was skipped: it is older than this branch 'feature'" in refused(repo)[0]
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -114,7 +114,7 @@ def test_a_branch_renamed_onto_a_living_one(repo: GitRepo, own: bool) -> None:
         assert repo.git("config", "--get-all", "branch.b.agentHandle").split() == [A, B]
         assert find(repo).handle == A
     else:
-        assert f"run {B} was passed over: it is older" in refused(repo)[0]
+        assert f"run {B} was skipped: it is older" in refused(repo)[0]
 
 
 def test_a_branch_copied_onto_a_living_one(repo: GitRepo) -> None:
@@ -127,7 +127,7 @@ def test_a_branch_copied_onto_a_living_one(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "b")
     hints = refused(repo)
     assert (
-        f"run {A} was passed over: it is the run of branch 'a', which 'b' was copied from; to go there: git switch a"
+        f"run {A} was skipped: it is the run of branch 'a', which 'b' was copied from; to go there: git switch a"
         in (hints)
     )
     repo.git("checkout", "-q", "a")
@@ -188,7 +188,7 @@ def test_a_rename_takes_all_runs_along(renamed: Cli) -> None:
         assert renamed.ok("show", handle, "--json").json["branch"] == "b"
     hints = refused(renamed.repo)
     assert hints[:2] == tuple(
-        f"run {handle} was passed over: it is the run of branch 'b'; to go there: git switch b" for handle in (B, A)
+        f"run {handle} was skipped: it is the run of branch 'b'; to go there: git switch b" for handle in (B, A)
     )
     renamed.repo.git("checkout", "-q", "b")
     renamed.repo.git("config", "--unset", "branch.b.agentHandle")
@@ -236,7 +236,7 @@ def test_a_dead_branchs_name_where_there_are_no_reflogs(unlogged: GitRepo) -> No
     unlogged.git("branch", "-q", "-D", "fix")
     unlogged.switch_new("fix")
     assert refused(unlogged)[0] == (
-        f"run {A} was passed over: git does not tell whether it is older than this branch 'fix';"
+        f"run {A} was skipped: git does not tell whether it is older than this branch 'fix';"
         f" if it is this branch's: git agent adopt {A}"
     )
 

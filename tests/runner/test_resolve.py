@@ -142,7 +142,7 @@ def test_new_branch_with_a_dead_branchs_name(repo: GitRepo, start: str) -> None:
     error = refused(repo)
     assert error.message == "no run found for branch 'feat'"
     assert error.hints[0] == (
-        f"run {H1} was passed over: it is older than this branch 'feat'; by name: git agent resume {H1} \"<message>\""
+        f"run {H1} was skipped: it is older than this branch 'feat'; by name: git agent resume {H1} \"<message>\""
     )
 
 
@@ -249,7 +249,7 @@ def test_note_on_commits_of_another_branch_is_named_only(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "main")
     error = refused(repo)
     assert error.hints[0] == (
-        f"run {H1} was passed over: it is noted on {repo.git('rev-parse', 'side')[:12]}, no commit of this branch's"
+        f"run {H1} was skipped: it is noted on {repo.git('rev-parse', 'side')[:12]}, no commit of this branch's"
         f' own; by name: git agent resume {H1} "<message>"'
     )
 
@@ -261,7 +261,7 @@ def test_run_that_another_branchs_pointer_names(repo: GitRepo, what: str) -> Non
     repo.git("branch", "main")
     repo.git("checkout", "-q", "main")
     error = refused(repo)
-    assert f"run {H1} was passed over: it is the run of branch 'trunk'" in error.hints[0]
+    assert f"run {H1} was skipped: it is the run of branch 'trunk'" in error.hints[0]
 
 
 def test_old_note_of_a_run_that_moved_on(repo: GitRepo) -> None:

@@ -48,7 +48,7 @@ def test_orphan_branch_names_the_run_of_a_dead_branch_of_its_name(repo: GitRepo)
     repo.git("checkout", "-q", "--orphan", "fresh")
     commit = repo.git("rev-parse", "main")[:12]
     assert refused(repo).hints[0] == (
-        f"run {H1} was passed over: it is noted on {commit}, no commit of this branch's own;"
+        f"run {H1} was skipped: it is noted on {commit}, no commit of this branch's own;"
         f' by name: git agent resume {H1} "<message>"'
     )
 
@@ -59,7 +59,7 @@ def test_detached_head_names_no_run_that_is_noted_on_other_commits(repo: GitRepo
     repo.commit("aside")
     leave(repo, H1, "note", branch=None)
     repo.git("checkout", "-q", "--detach", "main")
-    assert [hint for hint in refused(repo).hints if "passed over" in hint] == []
+    assert [hint for hint in refused(repo).hints if "was skipped" in hint] == []
 
 
 def test_detached_head_does_not_take_a_branchs_run(repo: GitRepo) -> None:
@@ -69,7 +69,7 @@ def test_detached_head_does_not_take_a_branchs_run(repo: GitRepo) -> None:
     error = refused(repo)
     assert (error.code, error.hints[0]) == (
         "no_run",
-        f"run {H1} was passed over: it is the run of branch 'main'; to go there: git switch main",
+        f"run {H1} was skipped: it is the run of branch 'main'; to go there: git switch main",
     )
 
 
@@ -151,7 +151,7 @@ def test_commit_takes_the_nearest_note(repo: GitRepo) -> None:
 @pytest.mark.parametrize("revision", ["nope", "--output=pwn", "HEAD:f"])
 def test_commit_that_is_none(repo: GitRepo, revision: str) -> None:
     error = refused(repo, commit=revision)
-    assert (error.code, error.message) == ("unknown_revision", f"'{revision}' is no commit")
+    assert (error.code, error.message) == ("unknown_revision", f"'{revision}' is not a commit")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_pointer_without_a_record_is_said(repo: GitRepo) -> None:
     leave(repo, H2, "record")
     found = find(repo)
     assert found.handle == H2
-    said = f"branch.main.agentHandle names {H1}, of which there is no readable record: git agent doctor"
+    said = f"branch.main.agentHandle names {H1}, which has no readable record: git agent doctor"
     assert found.says == (said,)
 
 

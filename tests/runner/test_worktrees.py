@@ -187,7 +187,7 @@ def test_directory_that_is_no_worktree_any_more(repo: GitRepo, tmp_path: Path) -
     repo.git("worktree", "remove", str(linked.path))
     linked.path.mkdir()
     repo.git("checkout", "-q", "feat")
-    with pytest.raises(UserError, match=f"but '{linked.path}' is no work tree of this repository") as caught:
+    with pytest.raises(UserError, match=f"but '{linked.path}' is not a work tree of this repository") as caught:
         place(made, repo.facts(), only_there)
     assert caught.value.code == "branch_elsewhere"
     assert [hint for hint in caught.value.hints if hint.startswith("git ")] == []

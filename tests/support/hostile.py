@@ -25,7 +25,7 @@ ESCAPES = "\x1b]0;pwned\x07\x1b[2J\r\x08\u009b31m\u0085\u202e\u2066\u2028\u2029\
 SHELL = "$(touch pwned);`touch pwned`|touch pwned&'\"\n>pwned"
 DEEP = "[" * 10_000 + "]" * 10_000
 LAUGHS = "".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'lol'}]\n" for n in range(10))
-WIDE = "which widen what codex may do"
+WIDE = "which gives codex more permissions"
 
 
 class Wide(NamedTuple):

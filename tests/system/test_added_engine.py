@@ -89,7 +89,7 @@ def test_another_directory_is_refused(described: World) -> None:
     """There pi would ask whether to fork the session, and take the message for the answer."""
     described.start("MK1")
     (described.repo / "sub").mkdir()
-    refused(described.agent("resume", "--cwd=sub", "MK2"), "pi goes on with this session only in its own directory")
+    refused(described.agent("resume", "--cwd=sub", "MK2"), "pi resumes this session only in its own directory")
     assert len(described.requests()) == 1
 
 

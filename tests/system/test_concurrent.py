@@ -20,7 +20,7 @@ def test_of_two_resumes_of_one_run_one_goes_on_and_the_other_is_refused(world: W
     statuses = [process.returncode for process in both]
     assert sorted(statuses) == [0, 128], told
     loser = statuses.index(128)
-    assert "still running" in told[loser] or "another git-agent has just gone on" in told[loser]
+    assert "still running" in told[loser] or "resumed by another git-agent" in told[loser]
     mark, other = ("MK2", "MK3") if loser else ("MK3", "MK2")
     assert {name for entry in world.requests()[asked:] for name in entry.markers} == {"MK1", mark}
     facts = world.facts()

@@ -27,18 +27,18 @@ SCHEMA = 1
 @click.command(cls=parse.EngineCommand, short_help="Tie a session of the engine's, or a run, to this branch")
 @click.argument("words", metavar="[ENGINE [SESSION] | HANDLE]", nargs=-1)
 @click.option("--branch", metavar="NAME", help="Tie it to this branch instead of the current one.")
-@click.option("--cwd", metavar="DIR", help="Resume in this directory of the repository; else in the session's own.")
+@click.option("--cwd", metavar="DIR", help="Resume in this directory of the repository (default: the session's own).")
 @click.option(
-    "--trust", is_flag=True, help="Pass on what the note of HANDLE asks for, though it widens what the agent may do."
+    "--trust", is_flag=True, help="Accept flags from the note of HANDLE that give the agent more permissions."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: bool, as_json: bool) -> int:
     """Tie a session that was started by hand, or a run, to this branch, or to this work tree if it has none.
 
-    No engine is started. A run has one branch: where it had another one before, that is named.
+    No engine is started. A run has one branch: if it had another one before, that one is named.
 
-    Without SESSION it is the one of this directory that ENGINE, or agent.engine, has and no run has; several are
-    named. What follows -- are the engine's flags, passed on at every resume.
+    Without SESSION: the one session in this directory, of ENGINE or agent.engine, that belongs to no run yet. If there
+    are several, they are listed. What follows -- are flags for the engine, passed again on every resume.
     """
     if cwd is not None and not os.path.isdir(cwd):
         raise UsageError(f"--cwd: there is no directory '{cwd}'", hints=("give one that exists",))
@@ -82,7 +82,7 @@ def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
         known.branch,
         known.worktree_id if known.branch is None else "",
     )
-    says = () if same else (f"run {run.handle} was that of {was} till now",)
+    says = () if same else (f"run {run.handle} was that of {was} until now",)
     return Adopted(done.record, (*says, *_replaced(done.record, done.replaced)), done.warnings, "record")
 
 
@@ -99,7 +99,7 @@ def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool
     if dry_run:
         return adoption.record
     record, warnings = write(ctx, adoption)
-    for line in (f"run {record.handle} is taken up from its note", *adoption.says):
+    for line in (f"run {record.handle} is adopted from its note", *adoption.says):
         say(line)
     for text in warnings:
         warn(text)
@@ -139,9 +139,8 @@ def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption | Rec
 def _replaced(record: Record, before: str | None) -> tuple[str, ...]:
     if before is None or before == record.handle:
         return ()
-    return (
-        f"branch '{record.branch}' pointed at run {before} till now: git agent resume {before} still goes on with it",
-    )
+    resume = f'git agent resume {before} "<message>"'
+    return (f"branch '{record.branch}' used run {before} until now; to continue that one: {resume}",)
 
 
 def _summary(ctx: Context, record: Record) -> Summary:

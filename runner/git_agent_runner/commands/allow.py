@@ -11,11 +11,12 @@ from git_agent_runner.policies.model import Action, Policy
 from git_agent_runner.present import command_line, say, shown, warn
 
 
-@click.command(short_help="Allow a tracked policies file, as it is now")
+@click.command(short_help="Approve a tracked policies file in its present form")
 @click.argument("file", required=False)
-@click.option("--none", is_flag=True, help="Take it back: no tracked file counts.")
+@click.option("--none", is_flag=True, help="Withdraw the approval.")
 def command(file: str | None, none: bool) -> int:
-    """Read FILE as policies, show what it would do, and record its content: once it changes, it counts no more."""
+    """Read FILE as policies, show what it would do, and approve its present content. If the file changes, it
+    has to be approved again."""
     if none == (file is not None):
         raise UsageError("give the file to allow, or --none", hints=("git agent allow .git-agent/policies.toml",))
     ctx = context.load()

@@ -56,7 +56,7 @@ def _check(ctx: Context, name: str) -> None:
     # What git takes for something else, such as HEAD or @, it would check out without any branch.
     if in_repo(ctx.repo, "check-ref-format", "--branch", name, check=False)[:2] != (0, f"{name}\n"):
         raise UserError(
-            f"'{shown(name)}' is no name for a branch", code="branch_invalid", hints=("git branch lists them",)
+            f"'{shown(name)}' is not a branch name", code="branch_invalid", hints=("git branch lists them",)
         )
     if commit_of(ctx.repo, HEADS + name) is None:
         hint = f"make it first: git branch {quote(name)}" if ctx.repo.head else "make a first commit; there is none yet"
@@ -116,5 +116,5 @@ def _tell(wanted: Wanted, done: pool.Results) -> None:
         print_json({"schema": SCHEMA, "started": done.ran, "failed": failed})
         return
     rows = [(one["branch"], one["handle"], pool.outcome(one)) for one in done.ran]
-    rows += [(one["branch"], "", f"not begun: {one['reason']}") for one in failed]
+    rows += [(one["branch"], "", f"not started: {one['reason']}") for one in failed]
     print(table(("BRANCH", "HANDLE", "OUTCOME"), rows))

@@ -45,14 +45,12 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
 )
 
 
-@click.command(short_help="Say what is wrong in this repository, and mend it")
-@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt; nothing that was ever whole is deleted.")
-@click.option(
-    "--prune", is_flag=True, help="Delete what is of no use: pointers to nothing, locks that a killed git left."
-)
+@click.command(short_help="Find and fix what is wrong in this repository")
+@click.option("--repair", is_flag=True, help="Rebuild what is damaged. Never deletes intact data.")
+@click.option("--prune", is_flag=True, help="Delete pointers to missing runs, and locks left by a killed git.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(repair: bool, prune: bool, as_json: bool) -> int:
-    """Look at records, runs, notes, pointers, locks, sessions, settings and engines.
+    """Check records, runs, notes, pointers, locks, sessions, settings and engines.
 
     The exit status is 1 when something is wrong.
     """
@@ -86,10 +84,10 @@ def _mend(finding: Finding, *, repair: bool, prune: bool, done: dict[str, list[s
     try:
         act()
     except UserError as error:
-        warn(f"not mended: {finding.problem}: {error.message}", error.hints)
+        warn(f"not fixed: {finding.problem}: {error.message}", error.hints)
         return False
     except OSError as error:
-        warn(f"not mended: {finding.problem}: {error.strerror}")
+        warn(f"not fixed: {finding.problem}: {error.strerror}")
         return False
     done[word].append(finding.problem)
     return True
@@ -100,8 +98,8 @@ def _print(left: list[Finding], done: dict[str, list[str]], elsewhere: list[str]
         for problem in problems:
             print(f"{word}: {shown(problem)}")
     for finding in left:
-        print(f"problem: {shown(finding.problem)}\n   mend: {shown(finding.mend)}")
+        print(f"problem: {shown(finding.problem)}\n    fix: {shown(finding.mend)}")
     if not left:
         print("nothing else is wrong" if any(done.values()) else "nothing is wrong")
     if elsewhere:
-        print(f"known only by their notes: {', '.join(elsewhere)}; to take one up: git agent adopt HANDLE")
+        print(f"known only from notes: {', '.join(elsewhere)}; to adopt one: git agent adopt HANDLE")

@@ -40,14 +40,14 @@ def unsettled(known: Known) -> Iterator[Finding]:
             yield Finding(
                 "attempt_interrupted",
                 f"git-agent could not settle attempt {record.attempts} of run {record.handle}",
-                f'go on: git agent resume {record.handle} "<message>"',
+                f'continue it: git agent resume {record.handle} "<message>"',
                 partial(close_dead, ctx, record),
             )
         elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
             attempt = attempts.latest(ctx.layout, record.run_id)
             yield Finding(
                 "engine_unwatched",
-                f"run {record.handle} goes on unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
+                f"run {record.handle} is running unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
                 f'wait for its end: git agent resume {record.handle} --wait "<message>"; or end it first: --kill',
             )
 

@@ -67,5 +67,5 @@ def _remove(path: str, seen: os.stat_result) -> None:
     """Raises UserError when it is another one by now."""
     now = os.lstat(path)
     if (now.st_ino, now.st_mtime_ns) != (seen.st_ino, seen.st_mtime_ns):
-        raise UserError(f"'{path}' has just been taken anew", code="locked")
+        raise UserError(f"'{path}' was taken again just now", code="locked")
     os.unlink(path)

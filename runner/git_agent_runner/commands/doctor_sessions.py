@@ -98,5 +98,5 @@ def _expiring(record: Record, left: float) -> Finding:
     return Finding(
         "session_expiring",
         f"{record.agent_name} deletes session {record.session.value} of run {record.handle} {when}",
-        f'go on with it: git agent resume {record.handle} "<message>"; or let {record.agent_name} keep sessions longer',
+        f'continue it: git agent resume {record.handle} "<message>"; or let {record.agent_name} keep sessions longer',
     )

@@ -19,14 +19,14 @@ SCHEMA = 1
 SHIPPED = "shipped"
 
 
-@click.command(short_help="Show which engines are here and can resume")
+@click.command(short_help="Show which engines are installed and can resume")
 @click.argument("words", metavar="[test ENGINE]", nargs=-1)
-@click.option("--check", metavar="NAME", help="Ask an engine that you have added what every engine promises.")
+@click.option("--check", metavar="NAME", help="Check an engine that you added against what every engine promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(words: tuple[str, ...], check: str | None, as_json: bool) -> int:
     """Show every engine: found? which version? can it resume a session by id? may it be opened in a terminal?
 
-    `test ENGINE` asks one of them anew, without what is remembered of it.
+    `test ENGINE` asks one of them again, without the cache.
     """
     if words:
         return _test(words, check, as_json=as_json)
@@ -68,7 +68,7 @@ def _check(name: str, *, as_json: bool) -> int:
     added = user.find(name, os.environ) if name not in MODULES else None
     if added is None:
         raise UserError(
-            f"there is no profile of yours for '{name}'",
+            f"'{name}' is not an engine that you added; --check is for those",
             code="engine_unknown",
             hints=(f"its file would be {user.place(name, os.environ)}",),
         )

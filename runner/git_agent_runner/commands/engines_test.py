@@ -89,4 +89,4 @@ def _tell(tested: Tested) -> None:
         for line in tested.error.hints:
             hint(line)
         if tested.command and not any(tested.command in line for line in tested.error.hints):
-            hint(f"to see it, or to mend it: {tested.command}")
+            hint(f"to see it, or to fix it: {tested.command}")

@@ -38,7 +38,7 @@ def _ways(note: Note) -> tuple[str, ...]:
     """On the machine that ran it, the record was removed (`prune`), or is in another clone."""
     adopt = f"git agent adopt {note.handle}"
     if note.host == os.uname().nodename:
-        return (f"it was run on this machine; to take it up again here: {adopt}",)
+        return (f"it was run on this machine; to adopt it again here: {adopt}",)
     return (
         "its session is in that engine's store there; resume it on that machine, in that clone",
         f"or, if {note.agent_name} has that session here, too: {adopt}",
@@ -103,8 +103,8 @@ def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
     if engine in (None, found.agent_name):
         return older or found
     what = f"branch '{found.branch}'" if found.branch else "the detached HEAD"
-    passed = f"passing over {found.agent_name}'s run {found.handle} of {what}"
-    say(f'{passed}: git agent resume {found.handle} "<message>" goes on with it')
+    passed = f"skipping {found.agent_name}'s run {found.handle} of {what}"
+    say(f'{passed}: git agent resume {found.handle} "<message>" continues it')
     return older or UserError(f"no run of {engine} found for {what}", code="no_run")
 
 

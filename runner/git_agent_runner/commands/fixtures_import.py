@@ -106,7 +106,7 @@ def _number(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise UsageError(f"'{text}' is no exit status: a number, or {NONE} where nobody knows") from None
+        raise UsageError(f"'{text}' is not an exit status: a number, or {NONE} where nobody knows") from None
 
 
 def _session(text: str, pattern: re.Pattern[str]) -> str | None:
@@ -122,7 +122,7 @@ def _status(text: str) -> Status:
         if text == status:
             found: Status = status
             return found
-    raise UsageError(f"'{text}' is no status: {', '.join(get_args(Status))}")
+    raise UsageError(f"'{text}' is not a status: {', '.join(get_args(Status))}")
 
 
 def _tell(kept: Recording, found: tuple[Finding, ...], place: Path) -> None:

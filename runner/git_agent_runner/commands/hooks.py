@@ -18,12 +18,12 @@ SCHEMA = 1
 
 @click.group(short_help="Install the hooks that keep notes right, and say when a session waits")
 def command() -> None:
-    """The hooks of this repository that keep notes right as history moves, and say when a session waits."""
+    """The hooks of this repository that keep notes right as history moves, and announce a session that waits."""
 
 
-@command.command(short_help="Put our hooks beside those that are there")
+@command.command(short_help="Install our hooks; existing ones are kept")
 def install() -> int:
-    """Put our hooks beside those that are there: another's hook is kept, and goes first.
+    """Install our hooks. Existing hooks are kept, and run first.
 
     In a directory that husky, lefthook or core.hooksPath manages nothing is written: the lines to add are printed.
     """
@@ -61,16 +61,16 @@ def _by_hand(place: Place, missing: list[str]) -> int:
     return FATAL
 
 
-@command.command(short_help="Take our hooks out again")
+@command.command(short_help="Remove our hooks")
 def uninstall() -> int:
-    """Take our hooks out again. What stood in their place before stands there again, byte for byte."""
+    """Remove our hooks. What they replaced is restored, byte for byte."""
     from git_agent_hooks.install import uninstall as take_out
     from git_agent_hooks.place import find
 
     ctx = context.load()
     place = find(ctx)
     taken = take_out(ctx)
-    print(f"took out {', '.join(taken)}" if taken else "no hook of ours was there")
+    print(f"removed {', '.join(taken)}" if taken else "none of our hooks is installed")
     if place.manager:
         print(f"lines of ours in {place.manager}'s files do nothing now; take them out by hand")
     return 0

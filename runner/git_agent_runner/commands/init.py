@@ -11,7 +11,7 @@ from git_agent_runner.store import notes
 @click.command(short_help="Prepare this repository: notes follow amend and rebase")
 @click.option("--show-notes", is_flag=True, help="Let git log show the notes too.")
 def command(show_notes: bool) -> int:
-    """Add refs/notes/agent to notes.rewriteRef of this repository, beside what is there already."""
+    """Add refs/notes/agent to notes.rewriteRef of this repository, in addition to what is set already."""
     ctx = context.load()
     added = notes.ensure_config(ctx.repo)
     print("notes now follow amend and rebase" if added else "notes already follow amend and rebase")

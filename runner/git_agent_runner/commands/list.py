@@ -45,11 +45,11 @@ def command(everything: bool, as_json: bool) -> int:
         header = ("HANDLE", "ENGINE", "BRANCH", "STATUS", "WHEN", "COMMIT", "SESSION")
         print(table(header, [_cells(ctx, row, now, gone) for row in rows]))
         if any(row.status == NOTED for row in rows):
-            hint("only a note knows those that are `noted`; to take one up: git agent adopt HANDLE")
+            hint("`noted` runs are known only from notes; to adopt one: git agent adopt HANDLE")
     else:
         print('no runs yet: git agent start "<prompt>"')
     for problem in found.problems:
-        warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
+        warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
     return 0
 
 

@@ -27,14 +27,15 @@ from git_agent_runner.times import moment
 SCHEMA = 1
 
 
-@click.command(short_help="Tell the story of a run")
+@click.command(short_help="Show a run's messages and tool calls")
 @click.argument("handle", required=False)
 @click.option("--attempt", "number", type=click.IntRange(min=1), metavar="N", help="Only this attempt.")
-@click.option("--full", is_flag=True, help="Results of tools whole, not their first lines.")
+@click.option("--full", is_flag=True, help="Show the results of tools in full.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
 @click.option("--no-pager", is_flag=True, help="On a terminal, print without a pager.")
 def command(handle: str | None, number: int | None, full: bool, as_json: bool, no_pager: bool) -> int:
-    """Tell what was said and done in the run HANDLE, or in this branch's run: all attempts, the first one first."""
+    """Show the messages and tool calls of the run HANDLE, or of this branch's run: all attempts, oldest
+    first."""
     ctx = context.look()
     record = found_record(ctx, Where(handle))
     found, problems = attempts.readable(ctx.layout, record.run_id)

@@ -54,7 +54,7 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
     """The exit status: 1 when a run that was to go on did not come to a good end."""
     listing = cache.work(ctx.layout, time.time(), warn=ctx.runs.warn)
     for problem in listing.problems:
-        warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
+        warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
     found = list(_choose(ctx, wanted, listing.rows))
     chosen = sorted((one for one in found if isinstance(one, Chosen)), key=lambda one: _order(one.row))
     skipped = [one for one in found if isinstance(one, Skipped)]
@@ -180,4 +180,4 @@ def _tell(wanted: Wanted, resumed: list[dict[str, Any]], skipped: list[Skipped])
     told = [(one, one.get("would") or pool.outcome(one)) for one in resumed]
     told += [(one.facts, f"skipped: {one.reason}") for one in skipped]
     rows = [(one["handle"], one["branch"] or "", one["engine"], outcome) for one, outcome in told]
-    print(table(("HANDLE", "BRANCH", "ENGINE", "OUTCOME"), rows) if rows else "no run is waiting to go on")
+    print(table(("HANDLE", "BRANCH", "ENGINE", "OUTCOME"), rows) if rows else "nothing to resume")

@@ -19,18 +19,18 @@ REMOTE = click.argument("remote", required=False)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.group(short_help="Bring the runs in notes to other clones, and theirs here")
+@click.group(short_help="Share runs with other clones through git notes")
 def command() -> None:
-    """The notes of runs, here and at a REMOTE: this branch's, else origin, else the only one."""
+    """Share the notes of runs with a REMOTE: this branch's, else origin, else the only one."""
 
 
 @command.command(short_help="Join the remote's notes with ours, and push them")
 @REMOTE
 @JSON
 def push(remote: str | None, as_json: bool) -> int:
-    """Fetch, join and push, again if another clone was faster. Hooks for pushes are not run.
+    """Fetch, merge and push; retried if another clone pushed first. Hooks for pushes are not run.
 
-    Nothing of either side is lost: of two notes of one run the one that was written last counts.
+    Nothing of either side is lost: if a run has two notes, the newer one counts.
     """
     ctx = context.load()
     name = sharing.choose(ctx, remote)
@@ -42,7 +42,7 @@ def push(remote: str | None, as_json: bool) -> int:
 @REMOTE
 @JSON
 def fetch(remote: str | None, as_json: bool) -> int:
-    """Fetch the remote's notes and join them with ours. Its runs are then known here, and start nothing."""
+    """Fetch the remote's notes and merge them with ours. Nothing is started."""
     ctx = context.load()
     name = sharing.choose(ctx, remote)
     _tell(ctx, name, sharing.fetch(ctx, name), as_json=as_json)
@@ -53,7 +53,7 @@ def fetch(remote: str | None, as_json: bool) -> int:
 @REMOTE
 @JSON
 def status(remote: str | None, as_json: bool) -> int:
-    """Say how many runs a push and a fetch would bring. Our notes stay as they are."""
+    """Print how many runs a push and a fetch would transfer. Changes nothing."""
     ctx = context.look()
     name = sharing.choose(ctx, remote)
     found = joining.compare(ctx.repo, notes.tip(ctx.repo, notes.REF), sharing.look(ctx, name))
@@ -66,7 +66,7 @@ def status(remote: str | None, as_json: bool) -> int:
 
 def _tell(ctx: Context, remote: str, done: Shared, *, as_json: bool) -> None:
     if notes.exists(ctx.repo) and notes.ensure_config(ctx.repo):
-        say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
+        say("set up git to keep agent notes through amend and rebase (shown once)")
     if as_json:
         print_json({"schema": SCHEMA, "remote": remote, "fetched": done.fetched, "pushed": done.pushed})
         return

@@ -114,7 +114,7 @@ def _warn(ctx: Context, done: Finished) -> None:
         warn(
             f"NOT resumed: {record.agent_name} began a new conversation, {verdict.reported},"
             f" instead of {record.session.value}",
-            (f"the recorded session is kept; look at it: git agent show {record.handle}",),
+            (f"the run keeps its recorded session: git agent show {record.handle}",),
         )
     if settled.attempt.candidates:
         hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
@@ -175,7 +175,7 @@ def _resume(ctx: Context, settled: Settled) -> str:
         return f"no: with {word.name} {record.agent_name} keeps no session"
     if settled.exists or settled.attempt.candidates:
         return resume_line(ctx, record, pointed=settled.pointed)
-    back = f"; this branch goes on with run {settled.again}" if settled.again else ""
+    back = f"; this branch continues with run {settled.again}" if settled.again else ""
     return f"no: {record.agent_name} has no session of it{back}"
 
 

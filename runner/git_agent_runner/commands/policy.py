@@ -195,7 +195,7 @@ def _let_notes_follow(ctx: Context) -> None:
         return
     try:
         if notes.ensure_config(ctx.repo):
-            say("notes on this repository's commits now follow amend and rebase (git agent init; told once)")
+            say("set up git to keep agent notes through amend and rebase (shown once)")
     except UserError as error:
         warn(error.message, error.hints)
 

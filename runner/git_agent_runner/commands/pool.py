@@ -55,7 +55,7 @@ def run(jobs: list[Job], at_once: int) -> Results:
                 busy.append((job, job.begin()))
             if found.signal is None and (number := _wait(inbox)):
                 found = found._replace(signal=number)
-                found.failed.extend(Failed(job, "not begun: git-agent was told to end") for job in left)
+                found.failed.extend(Failed(job, "not started: git-agent was ended") for job in left)
                 left.clear()
                 _end([worker for _, worker in busy], number)
             for one in [one for one in busy if one[1].process.poll() is not None]:
@@ -88,7 +88,7 @@ def _took(found: Results, job: Job, worker: Worker) -> str:
         return at_length(answer)
     error = answer.get("error") or {}
     found.failed.append(Failed(job, str(error.get("message") or f"git-agent ended with {worker.process.returncode}")))
-    return "not begun"
+    return "not started"
 
 
 def outcome(one: dict[str, Any]) -> str:

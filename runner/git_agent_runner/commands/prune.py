@@ -43,12 +43,17 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str | None) -> in
 @click.command(short_help="Forget runs that are old, large, or done with")
 @click.argument("handles", metavar="[HANDLE]...", nargs=-1)
 @click.option(
-    "--older-than", metavar="AGE", callback=_seconds, help="Only runs that last changed before: 12h, 30d, 8w."
+    "--older-than",
+    metavar="AGE",
+    callback=_seconds,
+    help="Only runs that have not changed for this long: 12h, 30d, 8w.",
 )
-@click.option("--keep-size", metavar="SIZE", callback=_bytes, help="The oldest, until what is left takes no more: 1G.")
-@click.option("--merged", is_flag=True, help="Only runs of branches that are merged, or gone.")
-@click.option("--notes", "with_notes", is_flag=True, help="Take their lines out of this clone's notes, too.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be forgotten.")
+@click.option(
+    "--keep-size", metavar="SIZE", callback=_bytes, help="Remove the oldest until the rest fits in SIZE, e.g. 1G."
+)
+@click.option("--merged", is_flag=True, help="Only runs of branches that are merged or deleted.")
+@click.option("--notes", "with_notes", is_flag=True, help="Also remove their lines from this clone's notes.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     handles: tuple[str, ...],
@@ -59,10 +64,10 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Remove records, run directories and pointers of finished runs: the HANDLEs, or those that all criteria mean.
+    """Remove records, run directories and pointers of finished runs: the HANDLEs, or those that match all criteria.
 
-    A run that is going on or was never settled stays, and so does one that an unmerged branch points at, unless it is
-    named. Sessions stay in their engines' own stores.
+    A run that is running or was never settled is not removed, nor is one that an unmerged branch points at,
+    unless you name it. Sessions stay in their engines' own stores.
     """
     criteria = Criteria(older_than, keep_size, merged)
     if bool(handles) == (criteria != Criteria()):
@@ -72,7 +77,7 @@ def command(
     now = time.time()
     rows, problems = cache.listing(ctx.layout, now)
     for problem in problems:
-        warn(f"passed over: {problem.message}")
+        warn(f"skipped: {problem.message}")
     runs = pruning.named(ctx, _named(ctx, rows, handles)) if handles else pruning.choose(ctx, rows, criteria, now)
     done = [run if run.kept or dry_run else _removed(ctx, run, with_notes=with_notes) for run in runs]
     if as_json:
@@ -110,7 +115,7 @@ def _print(runs: list[Run], now: float, *, dry_run: bool) -> None:
         print(table(("HANDLE", "ENGINE", "BRANCH", "WHEN", "SIZE"), [_cells(run, now) for run in gone]))
     for run in runs:
         if run.kept:
-            warn(f"run {run.row.handle} stays: {run.kept}")
+            warn(f"run {run.row.handle} was not removed: {run.kept}")
     total = sum(run.size for run in gone)
     print(
         f"{'would forget' if dry_run else 'forgot'} {len(gone)} {'run' if len(gone) == 1 else 'runs'}, {_size(total)}"

@@ -19,39 +19,39 @@ from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
 _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 
 
-@click.command(cls=parse.EngineCommand, short_help="Go on with this branch's session")
+@click.command(cls=parse.EngineCommand, short_help="Continue this branch's session")
 @click.argument("words", metavar="[HANDLE] [MESSAGE]", nargs=-1)
 @click.option("--handle", metavar="HANDLE", help="The run's handle, or a unique prefix of 4 or more.")
-@click.option("--branch", metavar="NAME", help="The run of this branch, renamed or deleted ones too.")
-@click.option("--commit", metavar="REV", help="The run noted nearest at or behind this commit.")
-@click.option("--message", "message_text", metavar="TEXT", help="The message, where it begins with a dash.")
+@click.option("--branch", metavar="NAME", help="Resume the run of this branch, even if renamed or deleted.")
+@click.option("--commit", metavar="REV", help="Resume the run noted nearest at or before this commit.")
+@click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
 @click.option("--terminal", is_flag=True, help="Open the session in a new terminal window or tab.")
-@click.option("-n", "--dry-run", is_flag=True, help="Print the exact command, or what --all would come to.")
-@click.option("--strict", is_flag=True, help="Resume this session or fail; never anything else.")
+@click.option("-n", "--dry-run", is_flag=True, help="Print the exact command, or what --all would do.")
+@click.option("--strict", is_flag=True, help="Resume this session or fail.")
 @click.option(
     "--fallback",
     type=click.Choice(["fail", "continue", "fresh", "picker"]),
-    help="What to do when it cannot be resumed; else agent.fallback, else fail.",
+    help="What to do if it cannot be resumed (default: agent.fallback, else fail).",
 )
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
-@click.option("--store", is_flag=True, help="Copy the session into this store, though another account may read it.")
-@click.option("--trust", is_flag=True, help="Pass on what a note asks for that widens what the agent may do.")
+@click.option("--store", is_flag=True, help="Copy the session into this store, which may be another account's.")
+@click.option("--trust", is_flag=True, help="Accept flags from a note that give the agent more permissions.")
 @click.option(
     "--timeout",
     callback=parse.seconds,
     metavar="TIME",
     help="End the engine after this time: 600, 90s, 10m, 2h.",
 )
-@click.option("--wait", is_flag=True, help="Wait for whoever is at work on the run or its session.")
-@click.option("--kill", is_flag=True, help="End the run's attempt first, if one is going on.")
-@click.option("--all", "everything", is_flag=True, help="Go on with every unfinished run of the repository.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="With --all: so many at the same time, else 4.")
-@click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
+@click.option("--wait", is_flag=True, help="Wait until no other process uses the run or its session.")
+@click.option("--kill", is_flag=True, help="End the run's attempt first, if one is running.")
+@click.option("--all", "everything", is_flag=True, help="Resume every unfinished run of the repository.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="With --all: at most N at a time (default 4).")
+@click.option("--raw", is_flag=True, help="Show the engine's raw output.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
+@click.option("-v", "--verbose", is_flag=True, help="Explain how run, session and directory were chosen.")
 def command(  # noqa: PLR0917  click passes options by name
     words: tuple[str, ...],
     handle: str | None,
@@ -77,9 +77,9 @@ def command(  # noqa: PLR0917  click passes options by name
     as_json: bool,
     verbose: bool,
 ) -> int:
-    """Go on with a session: this branch's, or the one named.
+    """Continue a session: this branch's, or that of the run named.
 
-    One word is the MESSAGE (`-` reads it from standard input); of two, the first is the HANDLE. What follows --
+    One argument is the MESSAGE (`-` reads it from standard input); with two, the first is the HANDLE. What follows --
     goes to the engine. On a terminal, without a message, the session opens interactively.
     """
     _refuse_nonsense(strict=strict, fallback=fallback, jobs=jobs, everything=everything)
@@ -161,9 +161,7 @@ def _refuse_beside_all(handle: str | None) -> None:
     elif parse.engine_args():
         strange.append("an engine's own flags")
     if strange:
-        raise UsageError(
-            f"{strange[0]} and --all exclude each other", hints=("--all goes on with every unfinished run",)
-        )
+        raise UsageError(f"{strange[0]} and --all exclude each other", hints=("--all resumes every unfinished run",))
 
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:

@@ -38,7 +38,7 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
 @click.option("--range", "span", metavar="A..B", help="What B has that A has not.")
 @click.option("--commit", metavar="REV", help="What that commit changes.")
 @click.option("--push", is_flag=True, help="What a pre-push hook is given: lines on standard input, REMOTE and URL.")
-@click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
+@click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
 @click.option("--rules", metavar="FILE", help="What to look for; of a tracked file the version before the change.")
 @click.option("--block", type=click.Choice(SEVERITIES), help="Block from this severity on; else as the reviewer says.")
 @click.option(

@@ -31,7 +31,7 @@ SCHEMA = 1
 @click.argument("handle", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(handle: str | None, as_json: bool) -> int:
-    """Show the run HANDLE (a prefix of 4 or more will do), or this branch's run, with all its attempts."""
+    """Show the run HANDLE (a unique prefix of 4 or more is enough), or this branch's run, with all its attempts."""
     ctx = context.look()
     return show(ctx, found_record(ctx, Where(handle)), as_json=as_json, attempts_too=True)
 
@@ -109,7 +109,7 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
 
 def _unnamed(story: list[Attempt]) -> str:
     begun = story[-1].candidates if story else ()
-    return f"no session id; begun meanwhile: {', '.join(begun)}" if begun else "no session id"
+    return f"no session id; started meanwhile: {', '.join(begun)}" if begun else "no session id"
 
 
 def _given_up(ctx: Context, record: Record) -> Kept | None:

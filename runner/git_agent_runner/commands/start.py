@@ -20,12 +20,12 @@ from git_agent_runner.store import pointer
 
 @click.command(cls=parse.EngineCommand, short_help="Start an agent on this branch")
 @click.argument("words", metavar="[PROMPT]", nargs=-1)
-@click.option("-e", "--engine", metavar="ENGINE", help="Which engine; else agent.engine.")
-@click.option("-i", "--interactive", is_flag=True, help="In this terminal, with the engine's own interface.")
-@click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, where it begins with a dash.")
+@click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
+@click.option("-i", "--interactive", is_flag=True, help="Use the engine's own interface in this terminal.")
+@click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, e.g. one that begins with a dash.")
 @click.option("--prompt-file", metavar="FILE", help="Read the prompt from FILE.")
-@click.option("--resume", is_flag=True, help="Go on with this branch's newest session; start one if there is none.")
-@click.option("--strict", is_flag=True, help="With --resume: fail where it would start anew.")
+@click.option("--resume", is_flag=True, help="Continue this branch's newest session, or start one.")
+@click.option("--strict", is_flag=True, help="With --resume: fail instead of starting a new session.")
 @click.option(
     "--timeout",
     callback=parse.seconds,
@@ -33,15 +33,17 @@ from git_agent_runner.store import pointer
     help="End the engine after this time: 600, 90s, 10m, 2h.",
 )
 @click.option(
-    "--branch", "names", metavar="NAME", multiple=True, help="On this branch, in its own work tree; repeatable."
+    "--branch", "names", metavar="NAME", multiple=True, help="Work on this branch, in its own work tree; repeatable."
 )
 @click.option(
-    "--branches-from", "file", metavar="FILE", help="On the branches that FILE (- for stdin) names, one a line."
+    "--branches-from", "file", metavar="FILE", help="Work on the branches in FILE (- for stdin), one per line."
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many branches at the same time, else 4.")
-@click.option("--raw", is_flag=True, help="Show the engine's own bytes.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Work on at most N branches at a time (default 4)."
+)
+@click.option("--raw", is_flag=True, help="Show the engine's raw output.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the attempt.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how things were decided.")
+@click.option("-v", "--verbose", is_flag=True, help="Explain how run, session and directory were chosen.")
 def command(  # noqa: PLR0917  click passes options by name
     words: tuple[str, ...],
     engine: str | None,
@@ -106,7 +108,7 @@ def command(  # noqa: PLR0917  click passes options by name
 
 
 def _replaces(ctx: Context) -> str | None:
-    """Of the run that a resume here found till now. Nothing is asked of git where none can be."""
+    """The run that a resume here found until now. Nothing is asked of git where none can be."""
     branch = ctx.repo.branch
     marked = os.path.lexists(f"{ctx.repo.git_dir}/{trees.MARK}")
     if not (branch in pointer.read(ctx.repo, ctx.config) if branch else marked):
@@ -115,7 +117,9 @@ def _replaces(ctx: Context) -> str | None:
     if found is None:
         return None
     here = f"branch '{branch}'" if branch else "this work tree"
-    return f'{here} had run {found.handle} till now: git agent resume {found.handle} "<message>" still goes on with it'
+    return (
+        f'{here} used run {found.handle} until now; to continue that one: git agent resume {found.handle} "<message>"'
+    )
 
 
 def _words(*, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:

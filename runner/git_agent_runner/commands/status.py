@@ -11,7 +11,7 @@ from git_agent_runner.commands.show import show
 
 @click.command(short_help="Show this branch's run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-v", "--verbose", is_flag=True, help="Say how the run was found.")
+@click.option("-v", "--verbose", is_flag=True, help="Explain how the run was found.")
 def command(as_json: bool, verbose: bool) -> int:
     """Show the current branch's run: engine, session, state, and whether it can be resumed."""
     ctx = context.look()

@@ -44,7 +44,7 @@ def end_live(ctx: Context, record: Record) -> Record:
         return record
     _refuse_inside(ctx, record, "end itself")
     refuse_original(ctx, record)
-    say(f"ending the attempt of run {record.handle} that is going on")
+    say(f"ending the running attempt of run {record.handle}")
     attempts.name_ender(ctx.layout, record, f"git agent resume --kill, process {os.getpid()}")
     _signal_owner(ctx, record, signal.SIGTERM)
     if not _ended_within(ctx, record, _GRACE if locks.is_locked(ctx.layout.run_lock(record.handle)) else 0):

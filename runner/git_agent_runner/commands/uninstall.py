@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 @click.option("-n", "--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(dry_run: bool, as_json: bool) -> int:
-    """Remove hooks, settings, pointers, notes, and all runs with what was printed in them.
+    """Remove hooks, settings, pointers, notes, and all runs with their output.
 
     Sessions stay in their engines' own stores. Work trees and the notes of remotes stay, too, and are named.
     """

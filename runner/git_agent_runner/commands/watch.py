@@ -21,15 +21,15 @@ SCHEMA = 1
 JOBS = 4
 
 
-@click.command(short_help="Go on with runs that die or fail, as your policies say")
+@click.command(short_help="Resume runs that die or fail, as your policies say")
 @click.option("--jobs", type=click.IntRange(min=1), default=JOBS, show_default=True, help="Attempts at the same time.")
-@click.option("--once", is_flag=True, help="Do what is due now, and end.")
+@click.option("--once", is_flag=True, help="Do what is due now, then exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(jobs: int, once: bool, as_json: bool) -> int:
     """Watch this repository's runs, those of all branches and work trees, until none can change any more.
 
-    What to do stands in policies.toml, or in agent.onDead, agent.onError and agent.onIdle: see git agent --help. The
-    exit status is 1 when a run was given up or needs a person.
+    Policies are read from policies.toml, or from agent.onDead, agent.onError and agent.onIdle: see git agent --help.
+    The exit status is 1 if a run was given up or needs a person.
     """
     ctx = context.load()
     policy = places.load(ctx, warn)

@@ -118,7 +118,7 @@ def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, orig
     refused = UserError(
         f"session {session} belongs to the repository '{top}', of which this is a copy, and cannot itself be copied",
         code="repository_copied",
-        hints=(f'go on with it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
+        hints=(f'continue it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
     )
     try:
         new = place.another(session, _salt(ctx, record))
@@ -164,9 +164,9 @@ def _bound(engine: Engine, record: Record, session: str, home: str) -> UserError
     return UserError(
         f"to {engine.name} session {session} is one of '{home}', not of the run's directory '{record.cwd}'",
         code="directory_bound",
-        hints=(f'to go on with it there: {command} --cwd {command_line((home,))} "<message>"', _fresh(record)),
+        hints=(f'to continue it there: {command} --cwd {command_line((home,))} "<message>"', _fresh(record)),
     )
 
 
 def _fresh(record: Record) -> str:
-    return f'or start anew in the same run: git agent resume {record.handle} --fallback fresh "<message>"'
+    return f'or start a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"'

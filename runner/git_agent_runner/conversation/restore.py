@@ -37,7 +37,7 @@ class Restore(NamedTuple):
 
     @property
     def where(self) -> str:
-        return "put in its place" if self.behind else "put here" if self.left else "put back"
+        return "put in its place" if self.behind else "put here" if self.left else "restored"
 
 
 def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy | None:
@@ -73,7 +73,7 @@ def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -
     if located.path is None or copies.read(ctx.layout, run_id, session) is None:
         return ()
     folder = copies.place(ctx.layout, run_id, session)
-    return (f"a copy is in '{folder}'; move '{located.path}' away, and it is put back",)
+    return (f"a copy is in '{folder}'; move '{located.path}' away, and it is restored",)
 
 
 def put_back(ctx: Context, engine: Engine, binary: str, todo: Restore, record: Record) -> None:
@@ -93,7 +93,7 @@ def put_back(ctx: Context, engine: Engine, binary: str, todo: Restore, record: R
         if todo.behind is None:
             gone = f"session {copy.session} is gone from {engine.name}'s store"
         raise UserError(
-            f"{gone}, and its copy cannot be put back: {reason}",
+            f"{gone}, and its copy cannot be restored: {reason}",
             code="session_behind" if todo.behind else "session_missing",
             hints=(f"the copy is in '{folder}'",),
         ) from error
@@ -106,7 +106,7 @@ def _set_aside(ctx: Context, engine: Engine, todo: Restore, run_id: str) -> tupl
     folder = copies.place(ctx.layout, run_id, session)
     state = states.behind(engine, query, located, todo.copy, folder) if located.state == "present" else None
     if state is None or not state.older:
-        raise ValueError("somebody has gone on with it meanwhile")
+        raise ValueError("another process has continued it meanwhile")
     with beneath.folder(ctx.layout.run(run_id), copies.steps(session)) as fd:
         earlier = backup.taken(fd, engine, query, located, None, todo.copy.engine_version)
         if earlier is None:

@@ -109,7 +109,7 @@ def _check_message(_version: Version, message: str) -> None:
 
 def _launch_note(_version: Version, args: tuple[str, ...]) -> str | None:
     if any("--trust-folder" in _names(word.option) for word in parse(OPTIONS, args)):
-        return "copilot takes --trust-folder for a new session only: a resume goes on without it"
+        return "copilot takes --trust-folder for a new session only: a resume runs without it"
     return None
 
 

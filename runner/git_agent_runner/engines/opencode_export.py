@@ -102,7 +102,7 @@ def moved(document: bytes, old: str, new: str, cwd: str) -> bytes:
             own = [name for message in found["messages"] for name in _names(message)]
             found = _replaced(found, {old: new, **{name: _beside(name, new) for name in own}})
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("it is no document of opencode's") from error
+        raise ValueError("it is not a document of opencode's") from error
     return json.dumps(found).encode()
 
 

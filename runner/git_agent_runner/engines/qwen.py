@@ -135,7 +135,7 @@ def _check_message(version: Version, message: str) -> None:
 def _message_note(launch: Launch) -> str | None:
     """A space goes before each `@` that stands within a word or begins a line (0.5.2, 0.24.4: `mail a@b.c`)."""
     found = re.search(r"[^\s@]*(?<=[^ @\\])@\S*", launch.message or "")
-    return f"qwen puts a space before the @ of '{found[0]}', unless a backslash stands there" if found else None
+    return f"qwen puts a space before the @ of '{found[0]}', unless a backslash is there" if found else None
 
 
 def _mint(version: Version) -> str | None:

@@ -32,7 +32,7 @@ def plan_opening(facts: Facts, chosen: str | None, window: Window, work_tree: st
     name = chosen or detect(facts)
     if name is None:
         raise UserError(
-            "nothing says which terminal this is",
+            "cannot tell which terminal you are in",
             code="terminal_unknown",
             hints=(f"set 'git config --global agent.terminal' to one of {', '.join(TERMINALS)}",),
         )

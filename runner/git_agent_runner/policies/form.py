@@ -148,7 +148,7 @@ class _Form:
         if "append" in table and action.message is None:
             raise _wrong(self._origin, f"{where}.message", "the message that is to be appended")
         if action.kind == "nudge" and not action.append:
-            raise _wrong(self._origin, f"{where}.append", "true: a nudge goes on with the session")
+            raise _wrong(self._origin, f"{where}.append", "true: a nudge continues the session")
 
 
 def _known(table: dict[str, Any], keys: tuple[str, ...], origin: str, where: str) -> None:

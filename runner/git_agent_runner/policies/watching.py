@@ -93,7 +93,7 @@ class Watch:
         for problem in listing.problems:
             if problem.path not in self._said:
                 self._said[problem.path] = problem.message
-                warn(problem.message, ("mend it by hand, or: git agent doctor --repair",))
+                warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
         return [
             row for row in listing.rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at
         ]
@@ -213,7 +213,7 @@ class Watch:
         if "gate" in answer:
             reason = f"the gate said no (exit {answer['gate']})"
         elif isinstance(error, dict) and error.get("code") not in _AGAIN:
-            reason = str(error.get("message", "it could not go on"))
+            reason = str(error.get("message", "it could not continue"))
         else:
             told = f"attempt {answer['attempt']}: {at_length(answer)}" if "status" in answer else "looking again"
             self._say(row, told)

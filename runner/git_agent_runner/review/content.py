@@ -192,7 +192,7 @@ def _merged(ctx: Context) -> tuple[str, ...]:
 def _commit(ctx: Context, revision: str) -> str:
     commit = refs.commit_of(ctx.repo, revision)
     if commit is None:
-        raise UserError(f"{revision!a} is no commit", code="unknown_revision")
+        raise UserError(f"{revision!a} is not a commit", code="unknown_revision")
     return commit
 
 

@@ -131,7 +131,7 @@ def refuse_links(layout: Layout, path: str) -> None:
     for step in os.path.relpath(path, place).split("/"):
         place = f"{place}/{step}"
         if os.path.islink(place):
-            hints = ("put the directory back that it stands for",)
+            hints = ("restore the directory that it points to",)
             raise UserError(f"'{place}' is a symbolic link; nothing is written there", code="write_failed", hints=hints)
 
 

@@ -149,12 +149,12 @@ def _ordinary(path: str, flags: int) -> int:
         fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-            raise _NoFile(error.errno, "it is no ordinary file") from None
+            raise _NoFile(error.errno, "it is not an ordinary file") from None
         raise
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
-    raise _NoFile(errno.EINVAL, "it is no ordinary file")
+    raise _NoFile(errno.EINVAL, "it is not an ordinary file")
 
 
 def _failed(path: str, error: OSError) -> UserError:
