@@ -18,6 +18,7 @@ from git_agent_runner import context
 from support import docs
 from support.cli import Cli
 from support.pre_commit import PreCommit
+from support.runs import leave
 
 PAGE = (docs.ROOT / "docs/hooks.md").read_text()
 LEFTHOOK, KEEPING, RUNNING = docs.blocks(PAGE, "yaml")
@@ -93,6 +94,21 @@ def test_an_agent_before_a_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path)
     cli.repo.commit("three", f="3\n")
     shell(cli, "git push -q origin main")
     assert upstream.git("rev-parse", "refs/notes/agent") == cli.repo.git("rev-parse", "refs/notes/agent")
+
+
+def test_a_hook_that_pushes_notes_in_two_clones(cli: Cli, tmp_path: Path) -> None:  # faults F11
+    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
+    clones = [Cli(upstream.clone(tmp_path / name), cli.home) for name in ("one", "two")]
+    for clone, handle in zip(clones, ("aaaaaaaa", "bbbbbbbb"), strict=True):
+        clone.repo.switch_new(handle)
+        leave(clone.repo, handle)
+        hook = clone.repo.path / ".git/hooks/pre-push"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\n{PUSH}")
+        hook.chmod(0o755)
+        shell(clone, f"git push -q origin {handle}")
+    assert sorted(clones[1].noted()) == ["aaaaaaaa", "bbbbbbbb"]
+    assert upstream.git("rev-parse", "refs/notes/agent") == clones[1].repo.git("rev-parse", "refs/notes/agent")
 
 
 def test_the_ids_are_those_of_the_file() -> None:
