@@ -116,6 +116,12 @@ def test_gemini_notice_is_no_answer(tmp_path: Path, size: int) -> None:
     assert [event.text for event in found if event.kind == "error"] == [NOTICE]
 
 
+def test_gemini_notice_is_no_failure(tmp_path: Path) -> None:
+    """faults E: nothing follows it here, as after an end from outside."""
+    said = {"type": "message", "role": "assistant", "content": NOTICE + "\n"}
+    assert told(tmp_path, "gemini", GEMINI, said)[0].status == "interrupted"
+
+
 def test_gemini_document_without_an_answer_has_no_message(tmp_path: Path) -> None:
     transcript, found = told(tmp_path, "gemini", {"response": "", "stats": {"models": {}, "tools": {}}})
     assert [event.kind for event in found] == ["usage", "end"]

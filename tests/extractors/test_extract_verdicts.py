@@ -86,6 +86,7 @@ def test_codex_names_its_thread_in_its_own_events_only(tmp_path: Path) -> None:
     begun = {"type": "turn.started"}
     for lines in (
         (begun, other),
+        (begun, {"thread_id": ID, **other}),
         (begun, {"note": "thread.started", **other}),
         ({**begun, **other},),
         ({**begun, "note": "thread.started", **other},),
