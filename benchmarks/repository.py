@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import Session
 from git_agent_runner.model import Attempt, Record
-from git_agent_runner.store import attempts, records
+from git_agent_runner.store import attempts, document, records
 from git_agent_runner.store.layout import Layout, run_directory
 from git_agent_runner.store.noteline import render
 
@@ -28,12 +28,16 @@ RESUMED = {"feature/claude": "claude", "feature/codex": "codex", NOTED: "claude"
 
 
 class Size(NamedTuple):
-    """How many of each; `sessions` in the store of each engine."""
+    """How many of each; `sessions` in the store of each engine. `attempts`: has each record a run directory? `stopped`:
+    so many of the newest runs were interrupted, each in a work tree of its own.
+    """
 
     records: int = 10_000
     commits: int = 10_000
     branches: int = 300
     sessions: int = 2_000
+    attempts: bool = False
+    stopped: int = 0
 
 
 class Site(NamedTuple):
@@ -60,7 +64,12 @@ def build(folder: Path, size: Size) -> Site:
     made = [_record(number, size, commits, str(top)) for number in range(size.records - len(RESUMED))]
     for branch, tree in trees.items():
         made.append(_resumed(len(made), branch, tree, git.at(tree)("rev-parse", "HEAD")))
-    _write_records(layout, made)
+    made = (
+        made[: -size.stopped - len(RESUMED)]
+        + [_stopped(git, record, folder) for record in made[-size.stopped - len(RESUMED) : -len(RESUMED)]]
+        + made[-len(RESUMED) :]
+    )
+    _write_records(layout, made, begun=made if size.attempts else made[-len(RESUMED) :])
     _write_notes(git, commits, made)
     _point(layout, made)
     _install_engines(folder, layout)
@@ -153,7 +162,7 @@ def _record(number: int, size: Size, commits: list[str], top: str, engine: str =
         status="completed",
         attempts=1,
         created_at=_moment(number),
-        host="bench",
+        host=os.uname().nodename,
         engine_version=VERSIONS[engine].replace("codex-cli ", "").split()[0],
     )
 
@@ -163,14 +172,22 @@ def _resumed(number: int, branch: str, tree: str, head: str) -> Record:
     return record._replace(branch=branch, start_commit=head)
 
 
-def _write_records(layout: Layout, made: list[Record]) -> None:
+def _stopped(git: _Git, record: Record, folder: Path) -> Record:
+    tree = str(folder / "trees" / record.handle)
+    git("worktree", "add", "-q", "--no-checkout", tree, str(record.branch))
+    return record._replace(status="interrupted", worktree=tree, cwd=tree)
+
+
+def _write_records(layout: Layout, made: list[Record], begun: list[Record]) -> None:
     """In the store's own form, without the fsyncs that ten thousand real runs would have paid over a year."""
     Path(layout.index_dir).mkdir(parents=True)
     for record in made:
         Path(layout.index_file(record.handle)).write_text(records.render(record))
-    for record in made[-len(RESUMED) :]:
-        attempts.new_run(layout, record.run_id)
-        attempts.begin(layout, _attempt(record))
+    for record in begun:
+        folder = Path(layout.attempt(record.run_id, 1))
+        folder.mkdir(parents=True)
+        (folder / attempts.FILE).write_text(document.render(attempts.SHAPE, _attempt(record)))
+        (folder / "stdout").write_text("{}\n")
 
 
 def _attempt(record: Record) -> Attempt:
@@ -192,7 +209,8 @@ def _attempt(record: Record) -> Attempt:
         created_at=record.created_at,
         ended_at=record.updated_at,
         exit_status=0,
-        status="completed",
+        status=record.status,
+        head_after=record.start_commit,
         session=record.session,
     )
 

@@ -142,6 +142,7 @@ class Identities:
         self._now = now
         self._record = record
         self._lives: dict[str, Life | None] = {}
+        self._all_read = False
 
     @cached_property
     def _holders(self) -> dict[str, list[str]]:
@@ -152,11 +153,12 @@ class Identities:
         return found
 
     @cached_property
-    def _living(self) -> dict[str, Life]:
+    def living(self) -> dict[str, Life]:
         """Every branch that there is: one process for all reflogs, one for those without."""
         logs = refs.reflogs(self._repo)
         names = refs.branches(self._repo, None).heads
         self._lives |= {name: self._life(name, logs.get(name, [])) for name in names if name not in self._lives}
+        self._all_read = True
         return {name: life for name in names if (life := self._lives[name])}
 
     def holders(self, handle: str) -> list[str]:
@@ -173,6 +175,8 @@ class Identities:
     def life(self, name: str) -> Life | None:
         """None: there is no such branch."""
         if name not in self._lives:
+            if self._all_read:
+                return None
             entries = refs.reflog(self._repo, name)
             self._lives[name] = None if entries is None else self._life(name, entries)
         return self._lives[name]
@@ -232,7 +236,7 @@ class Identities:
         best = self._best(run, [name for name in (run.branch, *self.holders(run.handle)) if name])
         if run.branch is None or (best and self.claim(best, run) >= Claim.HELD):
             return best
-        return self._best(run, self._living if among is None else among)
+        return self._best(run, self.living if among is None else among)
 
     def current(self, rows: list[Row], *, everywhere: bool = False) -> list[Row]:
         """The rows with the names that their branches have now. Where not all branches are to be looked at, these are

@@ -72,7 +72,7 @@ class Branches:
 
     def done(self, row: Row) -> bool:
         """Is the branch gone, or merged with commits made since the run began?"""
-        owner = self.identities.owner(row) if row.branch else None
+        owner = self.identities.owner(row, self.identities.living) if row.branch else None
         return row.branch is not None and (owner not in self._heads or self._finished(owner, row))
 
     def _finished(self, name: str, row: Row) -> bool:

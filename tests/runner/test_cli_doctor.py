@@ -347,7 +347,7 @@ def test_a_repository_that_may_not_be_written() -> None:
         facts = Repository(str(folder), str(folder), str(folder), "main", None)
         layout = Layout(str(folder))
         ctx = Context(facts, layout, Index(layout), Settings(), Config(()), {}, str(folder))
-        known = doctor_finding.Known(ctx, {}, {}, (), notes.Notes({}, ()), 0.0)
+        known = doctor_finding.Known(ctx, {}, {}, (), notes.Notes({}, ()), 0.0, doctor_finding.Seen(ctx.layout))
         assert unprivileged(lambda: [finding.code for finding in doctor_setup.read_only(known)]) == "['read_only']"
         assert unprivileged(lambda: (folder / "x").write_text("x")) == "PermissionError"
     finally:

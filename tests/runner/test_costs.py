@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from git_agent_runner import context, pruning
+from git_agent_extractors import ordinary
+from git_agent_runner import context, pruning, refs
+from git_agent_runner.adopted import attempt_of
+from git_agent_runner.commands import doctor, progress
+from git_agent_runner.engines import load
+from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.pruning import Criteria
-from git_agent_runner.store import cache
+from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
+from git_agent_runner.store.layout import Layout
 from support.cli import Cli
-from support.runs import leave
+from support.runs import START, leave
 
 
 @pytest.mark.parametrize("command", ["status", "show"])
@@ -62,3 +75,115 @@ def test_prune_walks_only_directories_whose_size_is_asked_for(
     runs = pruning.choose(ctx, cache.listing(ctx.layout, 2.0**33).rows, criteria, 2.0**33)
     assert [run.row.handle for run in runs if not run.kept] == ["aaaaaaaa"]
     assert sorted(asked) == walked
+
+
+def test_doctor_reads_each_attempt_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D1
+    layout = Layout(cli.repo.facts().common_dir)
+    for handle in ("aaaaaaaa", "bbbbbbbb"):
+        attempts.begin(layout, attempt_of(leave(cli.repo, handle), START)._replace(ended_at=START, status="completed"))
+    monkeypatch.chdir(cli.repo.path)
+    read: list[str] = []
+    whole = ordinary.whole
+
+    def counted(path: str | os.PathLike[str], limit: int) -> bytes:
+        read.append(os.fspath(path))
+        return whole(path, limit)
+
+    monkeypatch.setattr(ordinary, "whole", counted)
+    known, _ = doctor.examine()
+    assert sorted(known.runs) == ["aaaaaaaa", "bbbbbbbb"]
+    assert sorted(path for path in read if path.endswith("attempt.yaml")) == sorted(
+        f"{layout.attempt(run_id, 1)}/attempt.yaml" for run_id in known.runs.values()
+    )
+
+
+SESSIONS = [f"019a1c2d-0b01-7aaa-8bbb-00000000000{number}" for number in range(4)]
+CODEX = (
+    '{"type":"session_meta","payload":{"id":"%s","cwd":"/w"}}\n{"type":"event_msg","payload":{"type":"user_message"}}\n'
+)
+TALK = '{"type":"user","sessionId":"%s","cwd":"/w","timestamp":"2026-11-27T10:15:02.250Z"}\n'
+GEMINI = '{"sessionId":"%s","startTime":"2026-11-27T10:15:02Z"}\n{"id":"1","type":"user","content":"write"}\n'
+CHAT = f".gemini/tmp/{sha256(b'/w').hexdigest()}/chats/session-2026-11-27T10-1{{0}}-{{2}}.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("engine", "place", "text"),
+    [
+        pytest.param(
+            "codex", ".codex/sessions/2026/11/2{0}/rollout-2026-11-2{0}T10-00-00-{1}.jsonl", CODEX, id="codex"
+        ),
+        pytest.param("claude", ".claude/projects/-w{0}/{1}.jsonl", TALK, id="claude"),
+        pytest.param("gemini", CHAT, GEMINI, id="gemini"),
+        pytest.param("iflow", ".iflow/projects/w{0}/{1}.jsonl", TALK, id="iflow"),
+    ],
+)
+def test_many_questions_list_a_store_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, place: str, text: str
+) -> None:  # faults D1
+    """The last session is in no store. What is learned of the others changes no answer."""
+    for number, session in enumerate(SESSIONS[:-1]):
+        path = tmp_path / place.format(number, session, session[:8])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text % session)
+    locate = load(engine).locate
+    query = StoreQuery({"HOME": str(tmp_path)}, "/w", (9, 9, 9))
+    alone = [locate(query._replace(session=session)) for session in SESSIONS]
+    listed: list[str] = []
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, counting(getattr(os, name), listed))
+    query = query._replace(learned={})
+    assert [locate(query._replace(session=session)) for session in SESSIONS] == alone
+    assert [one.state for one in alone] == ["present"] * 3 + ["absent"]
+    assert len(listed) == len(set(listed))
+
+
+def counting(ask: Callable[[Any], Any], listed: list[str]) -> Callable[[Any], Any]:
+    def counted(folder: Any = ".") -> Any:
+        listed.append(os.fspath(folder))
+        return ask(folder)
+
+    return counted
+
+
+def test_prune_asks_for_all_reflogs_at_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D2
+    """A branch that is merged, one that is not, and one that is gone, each with a run."""
+    for name in ("one", "two", "gone"):
+        cli.repo.switch_new(name)
+        leave(cli.repo, sha256(name.encode()).hexdigest()[:8])
+        cli.repo.commit(name)
+    cli.repo.git("switch", "-q", "main")
+    cli.repo.git("merge", "-q", "--no-ff", "-m", "merge", "one")
+    cli.repo.git("branch", "-q", "-D", "gone")
+    monkeypatch.chdir(cli.repo.path)
+    monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
+    ctx = context.load()
+    rows = cache.listing(ctx.layout, 2.0**33).rows
+    runs = pruning.choose(ctx, rows, Criteria(merged=True), 2.0**33)
+    assert {run.row.branch for run in runs if not run.kept} == {"one", "gone"}
+
+
+@pytest.mark.parametrize(("count", "said"), [(1000, []), (1001, ["1001 pointers"])])
+def test_doctor_says_when_pointers_slow_every_git_command(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, count: int, said: list[str]
+) -> None:  # faults D7
+    leave(cli.repo, "aaaaaaaa", "record")
+    with open(cli.repo.path / ".git" / "config", "a", encoding="utf-8") as file:
+        file.writelines(f'[branch "b{number}"]\n\tagentHandle = aaaaaaaa\n' for number in range(count))
+    monkeypatch.chdir(cli.repo.path)
+    found = [one for one in doctor.examine()[1] if one.code == "pointers_many"]
+    assert [" ".join(one.problem.split()[:2]) for one in found] == said
+    assert all(one.mend.startswith("git agent prune --merged") for one in found)
+
+
+def test_counts_on_a_terminal_once_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # faults D1
+    """Half a second passes at each look at the clock. Nothing of it stays, and elsewhere nothing is written."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count(0, 0.5).__next__))
+    assert list(progress.counted("runs", "abcd")) == ["a", "b", "c", "d"]
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(progress.counted("runs", "abcd")) == ["a", "b", "c", "d"]
+    drawn = [f"runs: {number} of 4\x1b[K" for number in (1, 2, 3)]
+    assert capsys.readouterr().err.split("\r") == ["", *drawn, "\x1b[K"]

@@ -52,7 +52,7 @@ def test_when_gemini_deletes_a_session(tmp_path: Path, told: object, version: Ve
     if told is not None:
         text = told if isinstance(told, str) else {"general": {"sessionRetention": told}}
         write(tmp_path / ".gemini/settings.json", text)
-    found = retention.gemini(lambda _: located(tmp_path), query(tmp_path, version))
+    found = retention.gemini(query(tmp_path, version), located(tmp_path))
     assert found == (None if days is None else WRITTEN + days * DAY)
 
 
@@ -77,14 +77,12 @@ def test_when_gemini_deletes_a_session(tmp_path: Path, told: object, version: Ve
 def test_when_claude_deletes_a_session(tmp_path: Path, files: dict[str, object], days: float | None) -> None:
     for name, settings in files.items():
         write(tmp_path / name, settings)
-    found = retention.claude(lambda _: located(tmp_path), query(tmp_path, (2, 1, 332)))
+    found = retention.claude(query(tmp_path, (2, 1, 332)), located(tmp_path))
     assert found == (None if days is None else WRITTEN + days * DAY)
 
 
 @pytest.mark.parametrize("ask", [retention.claude, retention.gemini], ids=["claude", "gemini"])
-def test_a_session_that_is_not_there(
-    tmp_path: Path, ask: Callable[[retention.Locate, StoreQuery], float | None]
-) -> None:
+def test_a_session_that_is_not_there(tmp_path: Path, ask: Callable[[StoreQuery, Located], float | None]) -> None:
     absent, gone = Located("absent"), Located("present", str(tmp_path / "gone"))
-    assert ask(lambda _: absent, query(tmp_path, (9, 9, 9))) is None
-    assert ask(lambda _: gone, query(tmp_path, (9, 9, 9))) is None
+    assert ask(query(tmp_path, (9, 9, 9)), absent) is None
+    assert ask(query(tmp_path, (9, 9, 9)), gone) is None

@@ -12,6 +12,7 @@ from functools import partial
 from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, key_twice
+from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines.files import names
 from git_agent_runner.errors import UserError
@@ -35,7 +36,7 @@ def unsettled(known: Known) -> Iterator[Finding]:
     """A git-agent was killed before it could say what its engine came to, or an engine works on that nobody watches."""
     ctx = known.ctx
     for record in known.records.values():
-        state = attempts.state(ctx.layout, record.handle, record.run_id) if record.handle in known.runs else "finished"
+        state = known.seen.state(record.handle, record.run_id) if record.handle in known.runs else "finished"
         if state == "dead":
             yield Finding(
                 "attempt_interrupted",
@@ -44,7 +45,7 @@ def unsettled(known: Known) -> Iterator[Finding]:
                 partial(close_dead, ctx, record),
             )
         elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
-            attempt = attempts.latest(ctx.layout, record.run_id)
+            attempt = known.seen.latest(record.run_id)
             yield Finding(
                 "engine_unwatched",
                 f"run {record.handle} is running unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
@@ -55,10 +56,10 @@ def unsettled(known: Known) -> Iterator[Finding]:
 def half_written(known: Known) -> Iterator[Finding]:
     """Attempts whose attempt.yaml is missing or torn, and runs that have no attempt at all."""
     ctx = known.ctx
-    for handle, run_id in known.runs.items():
-        if attempts.state(ctx.layout, handle, run_id) not in SETTLED:
+    for handle, run_id in counted("attempts", known.runs.items()):
+        if known.seen.state(handle, run_id) not in SETTLED:
             continue
-        numbers = attempts.numbers(ctx.layout, run_id)
+        numbers = known.seen.numbers(run_id)
         if any(_printed(ctx, run_id, number) or _written(ctx, run_id, number) for number in numbers):
             for number in numbers:
                 yield from _attempt(known, run_id, number)
@@ -87,10 +88,8 @@ def scraps(known: Known) -> Iterator[Finding]:
 
 def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
     ctx = known.ctx
-    doubled: list[str] = []
-    try:
-        attempts.read(ctx.layout, run_id, number, doubled.append)
-    except CorruptRecord as problem:
+    problem = known.seen.attempt(run_id, number)
+    if isinstance(problem, CorruptRecord):
         folder = ctx.layout.attempt(run_id, number)
         if not (_printed(ctx, run_id, number) or _written(ctx, run_id, number)):
             what = f"attempt {number} of run {run_id} is empty: git-agent was killed before its engine was started"
@@ -99,7 +98,7 @@ def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
             yield Finding("attempt_unreadable", problem.message, "use that git-agent here, too")
         else:
             yield Finding("attempt_unreadable", problem.message, REPAIR, partial(_remake, known, run_id, number))
-    yield from map(key_twice, doubled)
+    yield from map(key_twice, known.seen.doubled.get((run_id, number), ()))
 
 
 def _printed(ctx: Context, run_id: str, number: int) -> bool:

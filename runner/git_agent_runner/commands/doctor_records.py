@@ -36,20 +36,19 @@ def doubled(known: Known) -> Iterator[Finding]:
 
 def unrecorded(known: Known) -> Iterator[Finding]:
     """Run directories without a record. One without any attempt is another finding."""
-    ctx = known.ctx
+    ctx, seen = known.ctx, known.seen
     named = {*known.records, *(os.path.basename(problem.path).removesuffix(SUFFIX) for problem in known.corrupt)}
     for handle, run_id in known.runs.items():
-        if handle in named or attempts.state(ctx.layout, handle, run_id) not in SETTLED:
+        if handle in named or seen.state(handle, run_id) not in SETTLED:
             continue
-        if attempts.latest(ctx.layout, run_id):
+        if seen.latest(run_id):
             yield Finding("record_missing", f"run {run_id} has no record", REPAIR, partial(rebuild, ctx, run_id))
 
 
 def without_directory(known: Known) -> Iterator[Finding]:
     """Records whose run directory is gone, or empty: what was printed is lost, what a resume needs is not."""
-    layout = known.ctx.layout
     for record in known.records.values():
-        if record.handle not in known.runs or not attempts.numbers(layout, record.run_id):
+        if record.handle not in known.runs or not known.seen.numbers(record.run_id):
             yield Finding(
                 "run_directory_missing",
                 f"run {record.handle} has lost what is in {record.run_directory}, and with it what was printed",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.commands.doctor_finding import SETTLED, Finding, Known
+from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import asking, load
-from git_agent_runner.engines.spec import Engine, StoreQuery
+from git_agent_runner.engines.spec import Engine, Located, StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.store import attempts, copies
+from git_agent_runner.store import copies
 
 if TYPE_CHECKING:
     from git_agent_runner.probe import Probe
@@ -25,16 +26,18 @@ def sessions(known: Known) -> Iterator[Finding]:
     """Sessions of runs that began on this machine. One that never had a whole turn was never kept by its engine."""
     ctx = known.ctx
     program = cache(lambda name: _program(ctx, name))
-    for record in known.records.values():
+    learned: dict[object, Any] = {}
+    for record in counted("sessions", known.records.values()):
         found = program(record.agent_name) if _ours(known, record) else None
         if found is None:
             continue
-        query = _query(ctx, record, found)
+        query = _query(ctx, record, found)._replace(learned=learned)
         engine = found[0]
-        if asking.locate(engine, query, record.launch_args, record.store).state == "absent":
-            if record.handle in known.runs and _completed(ctx, record):
+        located = asking.locate(engine, query, record.launch_args, record.store)
+        if located.state == "absent":
+            if record.handle in known.runs and _completed(known, record):
                 yield _lost(record)
-        elif (left := _left(engine, query, known.now)) is not None:
+        elif (left := _left(engine, query, located, known.now)) is not None:
             yield _expiring(record, left)
 
 
@@ -43,7 +46,8 @@ def expiring(ctx: Context, record: Record, now: float) -> str | None:
     found = _program(ctx, record.agent_name) if _here(record) and not kept(ctx, record) else None
     if found is None:
         return None
-    left = _left(found[0], _query(ctx, record, found), now)
+    engine, query = found[0], _query(ctx, record, found)
+    left = _left(engine, query, engine.locate(query), now)
     return None if left is None else _expiring(record, left).problem
 
 
@@ -57,7 +61,7 @@ def _here(record: Record) -> bool:
 
 
 def _ours(known: Known, record: Record) -> bool:
-    settled = attempts.state(known.ctx.layout, record.handle, record.run_id) in SETTLED
+    settled = known.seen.state(record.handle, record.run_id) in SETTLED
     return _here(record) and settled and not kept(known.ctx, record)
 
 
@@ -74,14 +78,14 @@ def _query(ctx: Context, record: Record, found: tuple[Engine, Probe]) -> StoreQu
     return StoreQuery(ctx.environ, record.cwd, found[1].version, record.session.value)
 
 
-def _left(engine: Engine, query: StoreQuery, now: float) -> float | None:
+def _left(engine: Engine, query: StoreQuery, located: Located, now: float) -> float | None:
     """Seconds until the engine deletes it, where that is soon."""
-    when = engine.expires(query) if engine.expires else None
+    when = engine.expires(query, located) if engine.expires else None
     return when - now if when is not None and when - now < SOON else None
 
 
-def _completed(ctx: Context, record: Record) -> bool:
-    return any(attempt.status == "completed" for attempt in attempts.readable(ctx.layout, record.run_id)[0])
+def _completed(known: Known, record: Record) -> bool:
+    return any(attempt.status == "completed" for attempt in known.seen.readable(record.run_id))
 
 
 def _lost(record: Record) -> Finding:

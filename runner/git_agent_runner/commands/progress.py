@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from git_agent_runner.present import say, shown
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
+
+T = TypeVar("T")
+_PATIENCE, _PAUSE = 1.0, 0.1  # seconds: before a count is shown, and between two
 
 
 class Progress(Protocol):
@@ -65,3 +69,18 @@ class _Bar:
         self._busy.remove(shown(name))
         self._bar.console.print(f"{shown(name)}: {shown(outcome)}", markup=False, highlight=False)
         self._bar.update(self._task, advance=1, description=", ".join(self._busy))
+
+
+def counted(what: str, items: Collection[T]) -> Iterator[T]:
+    """The items, and on a terminal, from the second second on, how many of them went by."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield from items
+        return
+    due, drawn = time.monotonic() + _PATIENCE, False
+    for number, item in enumerate(items):
+        if time.monotonic() >= due:
+            due, drawn = time.monotonic() + _PAUSE, True
+            print(f"\r{what}: {number} of {len(items)}\x1b[K", end="", file=sys.stderr, flush=True)
+        yield item
+    if drawn:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

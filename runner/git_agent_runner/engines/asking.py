@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from git_agent_runner.engines import arguments
+from git_agent_runner.engines import arguments, files
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
 from git_agent_runner.model import Store
 
 
 def locate(engine: Engine, query: StoreQuery, args: tuple[str, ...], recorded: Store | None = None) -> Located:
     """Reads the engine's files; never starts it. `recorded` is the store that the session was in."""
-    here = engine.store(query) if recorded else None
-    if recorded and here and here.root != os.path.realpath(recorded.root):
+    here = files.once(query, (engine.name, query.cwd), lambda: engine.store(query)) if recorded else None
+    if recorded and here and here.root != files.once(query, recorded, lambda: os.path.realpath(recorded.root)):
         return Located("unknown", detail=f"it is in '{recorded.root}', and {engine.name} now looks in '{here.root}'")
     for word in arguments.find(engine.options, args, "store"):
         return Located("unknown", detail=f"with {word.name} it is in a store that is not this one")

@@ -6,7 +6,6 @@ Its flags: `claude_flags.py`. Its session files: `claude_store.py`.
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import claude_store, retention
@@ -175,7 +174,7 @@ ENGINE = Engine(
     first_reply_lost=_first_reply_lost,
     parse_version=parse_version,
     elsewhere_note=_elsewhere_note,
-    expires=partial(retention.claude, claude_store.locate),
+    expires=retention.claude,
     stored=claude_store.stored,
     laid=claude_store.laid,
     root=claude_store.root,

@@ -33,7 +33,7 @@ def locate(query: StoreQuery) -> Located:
     emptied = None
     try:
         # The directory's own folder first.
-        for folder in sorted(files.names(projects), key=lambda name: not _is_own(name, slug)):
+        for folder in sorted(_folders(query, projects), key=lambda name: not _is_own(name, slug)):
             path = f"{projects}/{folder}/{query.session}.jsonl"
             if not os.path.isfile(path):
                 continue
@@ -46,6 +46,20 @@ def locate(query: StoreQuery) -> Located:
     if emptied:
         return Located("absent", emptied, detail="its file holds no turn of the conversation")
     return Located("absent", detail=f"claude has no such session in {projects}")
+
+
+def _folders(query: StoreQuery, projects: str) -> list[str]:
+    """Those that may hold the session: of many questions in a row each file's name is read once."""
+    if query.learned is None:
+        return files.names(projects)
+    return files.once(query, projects, lambda: _by_session(projects)).get(query.session or "", [])
+
+
+def _by_session(projects: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in files.below(projects, 1):
+        found.setdefault(_stem(path), []).append(os.path.basename(os.path.dirname(path)))
+    return found
 
 
 def stored(query: StoreQuery, located: Located) -> Stored:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from git_agent_runner.engines import files
@@ -33,12 +34,9 @@ def locate(query: StoreQuery) -> Located:
     """Look for the session whatever its directory: codex resumes from anywhere (codex/*/09a to 09g)."""
     folder = root(query)
     try:
-        found = next(_rollouts(os.path.join(folder, "sessions"), f"-{query.session}.jsonl"), None)
-        if found:
+        if found := _file(query, os.path.join(folder, "sessions"), depth=3):
             return _judged(found)
-        if any(
-            name.endswith(f"-{query.session}.jsonl") for name in files.names(os.path.join(folder, "archived_sessions"))
-        ):
+        if _file(query, os.path.join(folder, "archived_sessions"), depth=0):
             return Located(
                 "absent", detail=f"it is archived; 'codex unarchive {query.session}' brings it back", archived=True
             )
@@ -112,8 +110,8 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     since = files.floor(query.since)
     made = []
     try:
-        for path in _rollouts(os.path.join(root(query), "sessions"), ".jsonl"):
-            head = _head_since(path, since)
+        for path in files.below(os.path.join(root(query), "sessions"), 3):
+            head = _head_since(path, since) if path.endswith(".jsonl") else {}
             created = moment(head.get("timestamp"))
             ours = files.same(head.get("cwd"), query.cwd) and not isinstance(head.get("source"), dict)
             found = _NAME.fullmatch(os.path.basename(path))
@@ -124,24 +122,38 @@ def created_since(query: StoreQuery) -> tuple[str, ...]:
     return tuple(session for _, session in sorted(made))
 
 
+def _file(query: StoreQuery, folder: str, depth: int) -> str | None:
+    """The session's file, of the newest day: most of the sessions asked for are new."""
+    if query.learned is None:
+        return next((path for path in files.below(folder, depth) if path.endswith(f"-{query.session}.jsonl")), None)
+    return files.once(query, (folder, depth), lambda: _by_session(folder, depth)).get(query.session or "")
+
+
+def _by_session(folder: str, depth: int) -> dict[str, str]:
+    found = [*files.below(folder, depth)]
+    return {match[1]: path for path in reversed(found) if (match := _NAME.fullmatch(os.path.basename(path)))}
+
+
 def _judged(path: str) -> Located:
     """An emptied file is an error to codex (y03f-resume-emptied), as is one that 0.29.0 wrote (xv-*)."""
-    head = _head(path)
-    if not head:
+    records = files.records(path)
+    first = next(records, {})
+    head = first.get("payload")
+    if not isinstance(head, dict) or not head:
         return Located("absent", path, detail="its file is empty, or older than any that codex can resume")
-    if not _holds_turn(path):
+    if not _holds_turn(path, chain([first], records)):
         return Located("absent", path, detail="its file holds no turn of the conversation")
     cwd = head.get("cwd")
     return Located("present", path, cwd if isinstance(cwd, str) else None)
 
 
-def _holds_turn(path: str) -> bool:
+def _holds_turn(path: str, records: Iterator[dict[str, Any]]) -> bool:
     """Does anything follow what codex itself puts at the beginning?
 
     The id is printed before the prompt is on disk. Of a process that is killed in between codex resumes a conversation
     without its prompt, and says nothing (0.171.0). A turn that lies beyond the head that is read counts.
     """
-    return os.stat(path).st_size > files.HEAD or not all(map(_is_prelude, files.records(path)))
+    return not all(map(_is_prelude, records)) or os.stat(path).st_size > files.HEAD
 
 
 def _is_prelude(record: dict[str, Any]) -> bool:
@@ -172,12 +184,3 @@ def _head_since(path: str, since: float) -> dict[str, Any]:
         return _head(path) if os.stat(path).st_mtime >= since else {}
     except OSError:
         return {}
-
-
-def _rollouts(folder: str, suffix: str, depth: int = 3) -> Iterator[str]:
-    """The session files with this end, newest day first: most of the sessions asked for are new."""
-    for name in reversed(files.names(folder)):
-        if depth:
-            yield from _rollouts(f"{folder}/{name}", suffix, depth - 1)
-        elif name.endswith(suffix):
-            yield f"{folder}/{name}"

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from git_agent_extractors import ordinary
 from git_agent_runner.engines.spec import Stored, Turn
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from git_agent_runner.engines.spec import Located, Piece, StoreQuery
 
     Name = str | os.PathLike[str]
+
+T = TypeVar("T")
 
 # Upper case is another id to claude, and to codex to 0.98 (08c-resume-upper).
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -37,6 +39,25 @@ def records(path: Name, limit: int = HEAD, *, last: bool = False) -> Iterator[di
             left -= len(line)
             if record := parsed(line):
                 yield record
+
+
+def once(query: StoreQuery, key: object, ask: Callable[[], T]) -> T:
+    """What `ask` finds; asked once where many questions come in a row."""
+    if query.learned is None:
+        return ask()
+    if key not in query.learned:
+        query.learned[key] = ask()
+    found: T = query.learned[key]
+    return found
+
+
+def below(folder: str, depth: int) -> Iterator[str]:
+    """The files so many folders below this one, the last names first. Raises OSError."""
+    for name in reversed(names(folder)):
+        if depth:
+            yield from below(f"{folder}/{name}", depth - 1)
+        else:
+            yield f"{folder}/{name}"
 
 
 class Talk(NamedTuple):

@@ -7,7 +7,6 @@ Boundaries lie between recorded versions (0.8.2, 0.10.0, 0.20.2, 0.24.5, 0.29.0,
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from git_agent_extractors.model import NOT_OFFERED, Refusal
 from git_agent_runner.engines import files, gemini_at, gemini_store, retention
@@ -227,7 +226,7 @@ ENGINE = Engine(
     message_note=gemini_at.note,
     trust="--skip-trust",
     login="start gemini and type /auth, or set GEMINI_API_KEY",
-    expires=partial(retention.gemini, gemini_store.locate),
+    expires=retention.gemini,
     stored=gemini_store.stored,
     laid=gemini_store.laid,
     root=gemini_store.root,

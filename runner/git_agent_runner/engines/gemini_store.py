@@ -64,7 +64,7 @@ def locate(query: StoreQuery) -> Located:
 
 def stored(query: StoreQuery, located: Located) -> Stored:
     """All files of the session: a resume in a later minute begins another one."""
-    bucket = _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
+    bucket = _bucket_of(query)
     if located.state != "present":
         return Stored(str(bucket), ())
     session = query.session or ""
@@ -148,11 +148,23 @@ def _home(env: Mapping[str, str], version: Version) -> Path:
 
 def _chats(query: StoreQuery, short: str) -> Iterator[Path]:
     """The session files of the directory, or those of one id's first eight characters."""
-    bucket = _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
+    bucket = files.once(query, query.cwd, lambda: _bucket_of(query))
+    by_start = files.once(query, bucket, lambda: _by_start(bucket))
+    for name in by_start.get(short, ()) if short else [name for names in by_start.values() for name in names]:
+        yield bucket / "chats" / name
+
+
+def _by_start(bucket: Path) -> dict[str, list[str]]:
+    """The names of session files by the first eight characters of the id, as they are in the names."""
+    found: dict[str, list[str]] = {}
     for name in files.names(bucket / "chats"):
-        found = _FILE.fullmatch(name)
-        if found and found[2].startswith(short):
-            yield bucket / "chats" / name
+        if match := _FILE.fullmatch(name):
+            found.setdefault(match[2][:8], []).append(name)
+    return found
+
+
+def _bucket_of(query: StoreQuery) -> Path:
+    return _bucket(_home(query.env, query.version), os.path.realpath(query.cwd), query.version)
 
 
 def _bucket(home: Path, cwd: str, version: Version) -> Path:

@@ -14,7 +14,7 @@ from git_agent_runner.model import Store
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _HEAD = 65_536  # bytes
@@ -25,12 +25,26 @@ def locate(query: StoreQuery) -> Located:
     try:
         if not projects.is_dir():
             return Located("unknown", detail=f"iflow has no session folder {projects}")
-        for path in projects.glob(f"*/{query.session}.jsonl"):
+        for path in _files(query, projects):
             if path.stat().st_size:
                 return Located("present", str(path), _head(path).get("cwd"))
     except OSError as error:
         return Located("unknown", detail=f"iflow's session files cannot be read: {error}")
     return Located("absent", detail="iflow has no such session")
+
+
+def _files(query: StoreQuery, projects: Path) -> Iterable[Path]:
+    """The session's; of many questions in a row each file's name is read once."""
+    if query.learned is None:
+        return projects.glob(f"*/{query.session}.jsonl")
+    return files.once(query, projects, lambda: _by_session(projects)).get(query.session or "", ())
+
+
+def _by_session(projects: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in projects.glob("*/*.jsonl"):
+        found.setdefault(path.stem, []).append(path)
+    return found
 
 
 def stored(query: StoreQuery, located: Located) -> Stored:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from git_agent_extractors.model import Refusal
@@ -122,13 +122,17 @@ class Turn(NamedTuple):
 
 
 class StoreQuery(NamedTuple):
-    """Where to look: the engine's environment, the working directory (absolute), and the engine's version."""
+    """Where to look: the engine's environment, the working directory (absolute), and the engine's version.
+
+    `learned`: of many questions in a row, what one has learned of the store for the next; see `files.once`.
+    """
 
     env: Mapping[str, str]
     cwd: str
     version: Version
     session: str | None = None
     since: float = 0.0  # seconds since the epoch: for `created_since`
+    learned: dict[object, Any] | None = None
 
 
 class KnownBad(NamedTuple):
@@ -222,7 +226,7 @@ class Engine(NamedTuple):
     # The flags of this version that allow what was refused, the narrower first. Named to the person, never added by us.
     allow: Callable[[Version, tuple[str, ...], tuple[Refusal, ...]], tuple[Allowance, ...]] = _none
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
-    expires: Callable[[StoreQuery], float | None] | None = None
+    expires: Callable[[StoreQuery, Located], float | None] | None = None
     # The files of a session of its own, and the folder below which they belong also when they are not there.
     stored: Callable[[StoreQuery, Located], Stored] | None = None
     # The pieces of that session as they must be to be session `query.session` of the directory `query.cwd`, where it is

@@ -229,20 +229,23 @@ def rebuild(layout: Layout, run_id: str) -> Record:
     )
 
 
-def state(layout: Layout, handle: str, run_id: str) -> State:
+def state(layout: Layout, handle: str, run_id: str, newest: Callable[[Layout, str], Attempt | None] = latest) -> State:
     """running: a process holds the run's lock, or the engine outlived its launcher or the git-agent that started it.
 
     waiting: nothing runs, and a `resume --wait` of it is queued. dead: its last attempt was never settled.
+    `newest` reads that attempt.
     """
-    now = standing(layout, handle, run_id)
+    now = standing(layout, handle, run_id, newest)
     return "waiting" if now != "running" and queued(layout, handle) else now
 
 
-def standing(layout: Layout, handle: str, run_id: str) -> Literal["running", "dead", "finished"]:
+def standing(
+    layout: Layout, handle: str, run_id: str, newest: Callable[[Layout, str], Attempt | None] = latest
+) -> Literal["running", "dead", "finished"]:
     """The state but for what waits for it."""
     if locks.is_locked(layout.run_lock(handle)):
         return "running"
-    attempt = latest(layout, run_id)
+    attempt = newest(layout, run_id)
     if attempt is None or at_work(attempt):
         return "running" if attempt else "finished"
     return "dead" if attempt.ended_at is None else "finished"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -47,11 +47,13 @@ class Index(NamedTuple):
         """Raises UserError `unknown_handle` or `handle_malformed`, and CorruptRecord."""
         return self._read(handle)[1]
 
-    def read_all(self) -> tuple[list[Record], list[CorruptRecord]]:
-        """Every record, by handle, and what is wrong with those that cannot be read: none hides another."""
+    def read_all(self, each: Callable[[list[str]], Iterable[str]] = iter) -> tuple[list[Record], list[CorruptRecord]]:
+        """Every record, by handle, and what is wrong with those that cannot be read: none hides another. `each` may
+        count the handles as they go by.
+        """
         found: list[Record] = []
         problems: list[CorruptRecord] = []
-        for handle in self.handles():
+        for handle in each(self.handles()):
             try:
                 found.append(self.read(handle))
             except CorruptRecord as problem:
