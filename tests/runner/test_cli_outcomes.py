@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines import MODULES
+from support import schemas
 from support.cli import Cli
 from support.terminal import Person
 from support.waiting import until
@@ -46,6 +47,18 @@ def test_an_interface_that_was_opened_and_left_takes_no_session_away(person: Per
     assert (cli.record(begun.handle).attempts, cli.attempt(2, begun.handle).resumed) == (2, "yes")
     problems = cli.run("doctor", "--json").json["problems"]
     assert [problem for problem in problems if empty in problem["problem"]] == []
+
+
+@pytest.mark.parametrize("word", ["start", "resume"])
+def test_the_object_of_an_interface_is_the_last_line(person: Person, word: str) -> None:
+    """Faults F6: the interface is on the same standard output."""
+    if word == "resume":
+        person.cli.begin("codex")
+    words = (word, "-i", *(("-e", "codex") if word == "start" else ()), "--json", "hello")
+    person.wait(person.start(*words, FAKE_WORDS="Welcome!"))
+    last = person.seen.rstrip().splitlines()[-1]
+    schemas.check(words, last)
+    assert json.loads(last)["kind"] == word
 
 
 def test_a_start_that_failed_takes_no_session_away(cli: Cli) -> None:
