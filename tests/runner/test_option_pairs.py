@@ -30,14 +30,16 @@ def options(name: str) -> dict[str, click.Option]:
 
 
 def said(name: str) -> set[frozenset[str]]:
-    """What the table of options says: `not with …`, and of `--all` `with it only …`."""
+    """What the table of options says: `not with …`, `not both`, `with … only`, and of `--all` `with it only …`."""
     found = set()
     for row in (row for row in ROWS if len(row) == 4 and row[1 if name == "start" else 2] == "yes"):
         own, meaning = first(name, row[0]), row[3]
         if only := re.search(r"; with it only (.*)", meaning):
             others = set(options(name)) - first(name, only[1])
-        elif clause := re.search(r"; not with ([^;]*)", meaning):
-            others = own if clause[1] == "each other" else first(name, clause[1])
+        elif "; not both" in meaning:
+            others = own
+        elif clause := re.search(r"; not with ([^;]*)|; with (\S+) only", meaning):
+            others = first(name, clause[1] or clause[2])
         else:
             continue
         found |= {frozenset((one, other)) for one in own for other in others if one != other}

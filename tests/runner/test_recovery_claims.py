@@ -29,10 +29,11 @@ OLD = "2020-01-01T00:00:00.000Z"
 PROMISES: dict[str, str] = {
     "What to do after a crash": REPAIRED + " test_cli_notes::test_a_run_goes_to_another_clone",
     "Nothing here starts an engine": "test_recovery_claims::test_nothing_on_the_page_starts_an_engine",
-    "`git agent doctor` looks and changes nothing": REPAIRED,
-    "`--repair` rebuilds what": REPAIRED,
-    "It deletes nothing that was ever whole": "test_cli_doctor::test_what_the_agent_printed_is_never_touched",
-    "What is damaged is kept beside": "test_cli_doctor::test_what_the_agent_printed_is_never_touched",
+    "`git agent doctor` changes nothing": REPAIRED,
+    "It prints each problem with its fix": REPAIRED,
+    "`--repair` rebuilds damaged": REPAIRED,
+    "It never deletes intact data": "test_cli_doctor::test_what_the_agent_printed_is_never_touched",
+    "A damaged file is kept as": "test_cli_doctor::test_what_the_agent_printed_is_never_touched",
     "`--prune` also deletes": "test_cli_doctor::test_a_pointer_to_nothing_is_pruned"
     " test_cli_doctor::test_a_lock_that_git_left",
     "`attempt_empty`": REPAIRED,
@@ -49,6 +50,7 @@ PROMISES: dict[str, str] = {
     "`notes_lossy`": "test_cli_doctor::test_settings_that_lose_notes",
     "`notes_not_carried`": REPAIRED,
     "`pointer_dangling`": "test_cli_doctor::test_a_pointer_to_nothing_is_pruned",
+    "`pointers_many`": "test_costs::test_doctor_says_when_pointers_slow_every_git_command",
     "`read_only`": "test_cli_doctor::test_a_repository_that_may_not_be_written",
     "`record_corrupt`": REPAIRED,
     "`record_doubled`": "test_records_edited::test_doctor_names_a_key_that_is_there_twice_until_one_line_is_deleted",
@@ -68,9 +70,11 @@ PROMISES: dict[str, str] = {
     " test_retention::test_when_gemini_deletes_a_session",
     "A note of another clone's run": "test_cli_doctor::test_a_note_from_elsewhere_is_no_problem",
     "Locks of git-agent itsel": "test_store_locks::test_a_killed_holder_leaves_nothing_behind",
-    "A run may go on in another home": "test_cli_stores::test_two_homes_in_turn_lose_nothing",
+    "A run may continue in another home": "test_cli_stores::test_two_homes_in_turn_lose_nothing",
     "Each resume compares": "test_cli_stores::test_two_homes_in_turn_lose_nothing"
     " test_cli_stores::test_states_that_parted_are_both_kept_and_none_is_chosen",
+    "If the engine has an older state or none": "test_cli_stores::test_two_homes_in_turn_lose_nothing",
+    "A state that was continued elsewhere": "test_cli_stores::test_states_that_parted_are_both_kept_and_none_is_chosen",
     "Where a variable names the store": "test_recovery_claims::test_the_page_names_the_variables"
     " test_cli_stores::test_another_account_s_store_is_not_entered",
     "Then a resume is refused": "test_cli_stores::test_another_account_s_store_is_not_entered",
@@ -85,7 +89,7 @@ PROMISES: dict[str, str] = {
     "`git agent adopt HANDLE` ties": "test_cli_adopt::test_a_run_is_tied_to_another_branch"
     " test_cli_adopt::test_a_run_is_tied_to_a_work_tree_without_a_branch",
     "What it was tied to before": "test_cli_adopt::test_a_run_is_tied_to_another_branch",
-    "It does the same for a run that only": "test_cli_adopt::test_a_run_that_only_a_note_knows_is_taken_up"
+    "It does the same for a run known only": "test_cli_adopt::test_a_run_that_only_a_note_knows_is_taken_up"
     " test_cli_adopt::test_after_the_runs_were_lost",
     "`git agent resume` does it by itsel": "test_cli_adopt::test_a_run_that_only_a_note_knows_is_taken_up",
     "Anyone who can push may have written": "test_hostile_notes::test_notes_that_are_never_followed",
@@ -95,7 +99,7 @@ PROMISES: dict[str, str] = {
     " test_notes_unproven::test_a_session_of_a_repository_inside_this_one_is_another_projects",
     "What a store does not show": "test_notes_unproven::test_a_store_that_proves_nothing"
     " test_notes_unproven::test_a_session_file_that_names_no_directory",
-    "flags that widen what the agent may do": "test_hostile_notes::test_no_flag_that_widens_comes_from_a_note"
+    "flags that give the agent more permissions": "test_hostile_notes::test_no_flag_that_widens_comes_from_a_note"
     " test_cli_adopt::test_flags_that_widen_need_trust",
     "values that were hidden": "test_cli_adopt::test_what_a_note_hides_is_said",
     "`git agent prune` forgets runs": "test_cli_prune::test_what_is_forgotten"
@@ -106,32 +110,32 @@ PROMISES: dict[str, str] = {
     "`--merged`": "test_cli_prune::test_merged_branches test_identity::test_prune_spares_the_runs_of_a_renamed_branch"
     " test_identity::test_prune_spares_a_branch_that_has_only_caught_up",
     "`--keep-size SIZE`": "test_cli_prune::test_what_is_forgotten",
-    "Criteria narrow each other down": "test_cli_prune::test_what_is_forgotten"
+    "A run must match all criteria": "test_cli_prune::test_what_is_forgotten"
     " test_cli_prune::test_refusals_remove_nothing",
-    "A run that is going on, is waited for": "test_cli_prune::test_a_run_that_goes_on_stays"
+    "A run that is running, is waited for": "test_cli_prune::test_a_run_that_goes_on_stays"
     " test_cli_prune::test_a_run_that_was_never_settled_stays"
-    " test_recovery_claims::test_a_run_that_is_waited_for_stays",
-    "A run that an unmerged branch points at": "test_cli_prune::test_an_unmerged_branchs_run_stays_unless_it_is_named",
-    "`-n` only says what would be forgotten": "test_cli_prune::test_what_is_forgotten",
-    "Lines in notes stay": "test_recovery_claims::test_a_resume_takes_up_anew_what_was_forgotten",
-    "`--notes` takes them out": "test_cli_prune::test_notes_are_taken_along_when_asked",
+    " test_recovery_claims::test_a_run_that_is_waited_for_stays"
+    " test_cli_prune::test_an_unmerged_branchs_run_stays_unless_it_is_named",
+    "`-n` only prints what would be removed": "test_cli_prune::test_what_is_forgotten",
+    "Lines in notes are kept": "test_recovery_claims::test_a_resume_takes_up_anew_what_was_forgotten",
+    "`--notes` removes them": "test_cli_prune::test_notes_are_taken_along_when_asked",
     "Git carries notes between clones only": "test_recovery_claims::test_what_git_alone_makes_of_two_sides"
     " test_trust_claims::test_a_plain_push_carries_nothing_of_ours",
-    "REMOTE, where it is not given": "test_recovery_claims::test_which_remote_it_is",
+    "Without REMOTE it is": "test_recovery_claims::test_which_remote_it_is",
     "Its notes are fetched to": "test_recovery_claims::test_which_remote_it_is test_cli_notes::test_both_sides_keep_all"
     " test_cli_notes::test_of_two_lines_of_one_run_the_newest_counts",
     "Nothing is forced": "test_cli_notes::test_a_push_that_another_clone_was_faster_than",
-    "A push that another clone was faster than": "test_cli_notes::test_a_push_that_another_clone_was_faster_than"
+    "If another clone pushed first": "test_cli_notes::test_a_push_that_another_clone_was_faster_than"
     " test_recovery_claims::test_hooks_for_pushes_are_not_run",
-    "A line that was taken out here": "test_recovery_claims::test_a_line_that_was_taken_out_comes_back",
+    "A line that was removed here": "test_recovery_claims::test_a_line_that_was_taken_out_comes_back",
     "What is fetched starts nothing": "test_recovery_claims::test_what_is_fetched_starts_nothing",
-    "`git agent doctor` lists the runs": "test_cli_doctor::test_a_note_from_elsewhere_is_no_problem",
-    "It removes our hooks": "test_docs_recovery::test_git_agent_is_taken_out_of_a_repository",
+    "`git agent list` shows the runs": "test_cli_notes::test_a_run_goes_to_another_clone",
+    "It removes our hooks": "test_docs_recovery::test_git_agent_is_uninstalled_from_a_repository",
     "Sessions stay": "test_recovery_claims::test_a_forgotten_runs_session_stays",
     "What is not ours to delete": "test_docs_recovery::test_what_is_left_is_named_with_a_command_that_works"
     " test_recovery_claims::test_what_else_is_left_is_named",
-    "While a run is going on it refuses": "test_docs_recovery::test_a_run_at_work_is_not_taken_away",
-    "The program itself is removed": "test_recovery_claims::test_the_page_names_the_package_and_its_places",
+    "It refuses while a run": "test_docs_recovery::test_a_run_at_work_is_not_taken_away",
+    "Remove the program itself": "test_recovery_claims::test_the_page_names_the_package_and_its_places",
     "After that, `~/.config/git-agent`": "test_recovery_claims::test_the_page_names_the_package_and_its_places",
 }
 
@@ -221,7 +225,7 @@ def test_a_run_that_is_waited_for_stays(here: Cli, capfd: pytest.CaptureFixture[
     with locks.locked(here.layout.waiting_lock(A)):
         assert ask("prune", A) == 1
     assert here.record().handle == A
-    assert f"run {A} stays: " in capfd.readouterr().err
+    assert f"run {A} was not removed: " in capfd.readouterr().err
 
 
 def test_a_resume_takes_up_anew_what_was_forgotten(here: Cli) -> None:
@@ -305,7 +309,7 @@ def test_what_else_is_left_is_named(here: Cli, capfd: pytest.CaptureFixture[str]
 
 
 def test_the_page_names_the_package_and_its_places() -> None:
-    text = docs.section(PAGE, "Take git-agent out of a repository")
+    text = docs.section(PAGE, "Uninstall")
     name = tomllib.loads((docs.ROOT / "pyproject.toml").read_text())["project"]["name"]
     assert {f"{tool} uninstall {name}" for tool in ("pipx", "uv tool", "pip")} <= set(docs.inline_code(text))
     dirs = platformdirs.PlatformDirs("git-agent", appauthor=False)
