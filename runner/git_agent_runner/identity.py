@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import IntEnum
 from functools import cached_property
 from math import inf
@@ -243,8 +243,10 @@ class Identities:
         the rows' own and those with a pointer to one: a branch's pointer is to its newest run.
         """
         odd = {row.handle for row in rows if row.branch and self.holders(row.handle) != [row.branch]}
-        near = None
-        if odd and not everywhere:
+        near: Collection[str] = ()
+        if odd and everywhere:
+            near = self.living
+        elif odd:
             near = {name for row in rows for name in (row.branch, *self.holders(row.handle)) if name}
             self.learn(near)
         return [row._replace(branch=self.owner(row, near) or row.branch) if row.handle in odd else row for row in rows]

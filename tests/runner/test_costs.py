@@ -17,7 +17,7 @@ import pytest
 from git_agent_extractors import ordinary
 from git_agent_runner import context, pruning, refs
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands import doctor, progress
+from git_agent_runner.commands import doctor, many, progress
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.pruning import Criteria
@@ -187,3 +187,18 @@ def test_counts_on_a_terminal_once_it_takes_long(
     assert list(progress.counted("runs", "abcd")) == ["a", "b", "c", "d"]
     drawn = [f"runs: {number} of 4\x1b[K" for number in (1, 2, 3)]
     assert capsys.readouterr().err.split("\r") == ["", *drawn, "\x1b[K"]
+
+
+def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:  # faults D3
+    """On each of two branches two runs that were completed: the older one has no pointer."""
+    for name, handles in (("one", ("aaaaaaaa", "bbbbbbbb")), ("two", ("cccccccc", "dddddddd"))):
+        cli.repo.switch_new(name)
+        for handle in handles:
+            leave(cli.repo, handle, "record pointer")
+    monkeypatch.chdir(cli.repo.path)
+    monkeypatch.setattr(attempts, "latest", None)
+    monkeypatch.setattr(attempts, "standing", None)
+    monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
+    assert many.resume_all(context.load(), many.Wanted(None, dry_run=True)) == 0

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from git_agent_runner import settings, worktrees
 from git_agent_runner.commands import pool
 from git_agent_runner.commands.dry_run import planned
+from git_agent_runner.commands.list import state
+from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Identities
@@ -101,7 +103,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
     sessions: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), cache.by_start(row))):
         place = f"branch '{row.branch}'" if row.branch else f"'{row.cwd}'"
-        live = attempts.state(ctx.layout, row.handle, row.run_id) in ("running", "waiting")
+        live = state(ctx, row) in ("running", "waiting")
         if live and not wanted.kill:
             taken.setdefault(place, row.handle)
             yield Skipped(_facts(row), "it is still running; --kill ends it first")
@@ -123,7 +125,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
 def _foresee(ctx: Context, chosen: list[Chosen]) -> tuple[list[dict[str, Any]], list[Skipped]]:
     """What would become of each, and those that could not go on, as `resume --dry-run` finds it."""
     would, could_not = list[dict[str, Any]](), list[Skipped]()
-    for row, task in chosen:
+    for row, task in counted("runs", chosen):
         facts = _facts(row)
         if first := _first(ctx, row, task):
             would.append({**facts, "would": first})
