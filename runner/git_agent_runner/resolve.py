@@ -69,10 +69,18 @@ def _by_handle(search: Search, text: str) -> Resolved:
     known = search.index.find_prefix(text)
     if len(known) == 1:
         record = search.index.read(known[0])
+        _say_whose(search, record)
         return _taken_along(search, record) or search.found(record, "the handle given")
     from git_agent_runner.candidates import by_noted_handle
 
     return by_noted_handle(search, text, known)
+
+
+def _say_whose(search: Search, record: Record) -> None:
+    """A person who gives the handle may not know that the branch of the run's name is another one by now."""
+    name, identities = record.branch, search.identities
+    if name and name == search.repo.branch and identities.life(name) and identities.owner(record) is None:
+        search.say(f"run {record.handle} is of an earlier branch '{name}', which is gone; a resume makes it this one's")
 
 
 def _taken_along(search: Search, record: Record) -> Resolved | None:

@@ -100,6 +100,18 @@ def test_a_branch_renamed_to_a_dead_branchs_name(repo: GitRepo) -> None:
     assert f"run {A} was skipped: it is older than this branch 'feature'" in refused(repo)[0]
 
 
+def test_the_run_of_a_dead_branch_given_by_its_handle(repo: GitRepo) -> None:
+    """Faults A15: with the handle it goes on, on the branch that has the name now, and that is said."""
+    repo.switch_new("fix", when=BEFORE)
+    leave(repo, A)
+    assert find(repo, handle=A).says == ()
+    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-q", "-D", "fix")
+    repo.switch_new("fix", when=AFTER)
+    said = f"run {A} is of an earlier branch 'fix', which is gone; a resume makes it this one's"
+    assert find(repo, handle=A).says == (said,)
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_a_branch_renamed_onto_a_living_one(repo: GitRepo, own: bool) -> None:
     """Faults A16: git leaves the pointer of the branch that was overwritten in the section."""
