@@ -32,7 +32,7 @@ _DENIED = '{"edit":"deny","bash":"deny","webfetch":"deny","task":"deny","externa
 POWERS: dict[str, Power] = {
     # The settings of the project are its own: they may hold hooks, which run commands.
     "claude": Power(
-        (2, 1, 332),
+        (2, 1, 76),
         (
             "--tools",
             "Read,Grep,Glob",
