@@ -144,7 +144,7 @@ def test_the_reviewer_sees_what_is_committed_and_the_person_loses_nothing(cli: C
     assert shown == [mine.handle]
     assert sorted(every.values()) == ["review", "work"]
     assert cli.repo.git("worktree", "list", "--porcelain").count("worktree ") == 1
-    assert not [name for name in os.listdir(cli.layout.root + "/reviews") if not name.endswith((".json", "schema"))]
+    assert not [name for name in os.listdir(cli.layout.root + "/reviews") if not name.endswith(".json")]
 
 
 @pytest.mark.parametrize("words", [["-a"], ["f"], ["--amend", "-a"]], ids=" ".join)

@@ -8,13 +8,14 @@ from git_agent_runner.engines.spec import parse_version
 from git_agent_runner.review.power import POWERS
 from system.support import World, succeeded
 
+_OPENCODE: dict[str, object] = {
+    "permission": {"edit": "allow", "bash": "allow"},
+    "agent": {"plan": {"permission": {"edit": "allow", "bash": "allow"}}},
+}
 # What a repository would say to let an agent of each engine do more.
 _SETTINGS: dict[str, object] = {
     ".gemini/settings.json": {"tools": {"allowed": ["run_shell_command", "write_file"]}},
-    "opencode.json": {
-        "permission": {"edit": "allow", "bash": "allow"},
-        "agent": {"plan": {"permission": {"edit": "allow", "bash": "allow"}}},
-    },
+    "opencode.json": _OPENCODE,
 }
 
 
@@ -30,12 +31,30 @@ def steer(world: World) -> None:
     world.commit("steer")
 
 
+def allow_at_home(world: World) -> None:
+    """Settings of the person's own by which agents that do work may do all."""
+    root = world.home.root
+    wide: dict[str, dict[str, object]] = {
+        ".claude/settings.json": {"permissions": {"allow": ["Bash", "Write"], "defaultMode": "bypassPermissions"}},
+        ".gemini/settings.json": {"tools": {"allowed": ["run_shell_command", "write_file"]}},
+        ".config/opencode/opencode.json": _OPENCODE,
+    }
+    for name, more in wide.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({**(json.loads(file.read_text()) if file.exists() else {}), **more}))
+    codex = root / ".codex/config.toml"
+    codex.parent.mkdir(exist_ok=True)
+    codex.write_text('sandbox_mode = "danger-full-access"\n' + (codex.read_text() if codex.exists() else ""))
+
+
 def test_a_reviewer_reads_and_cannot_write(world: World) -> None:
-    """The scripted model writes first, whether it is offered a tool or not, and the repository's own settings allow it;
-    its verdict is on what it was shown.
+    """The scripted model writes first, whether it is offered a tool or not, and all settings allow it: those of the
+    repository, and the person's own. Its verdict is on what it was shown.
     """
     engine = world.pin.engine
     steer(world)
+    allow_at_home(world)
     (world.repo / "f").write_text(f"PLANTED REVIEWS WRITETO {world.repo}/readme\n")
     world.git("add", "f")
     (world.repo / "f").write_text("typed since\n")

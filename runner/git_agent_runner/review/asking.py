@@ -15,7 +15,6 @@ from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume, plan_start
 from git_agent_runner.review.place import inside, work_tree
 from git_agent_runner.review.power import Power
-from git_agent_runner.review.verdict import SCHEMA_TEXT
 from git_agent_runner.store import atomic
 
 
@@ -34,10 +33,11 @@ def ask(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Finis
     """Ask the reviewer, on that commit. A session that cannot go on is replaced by a new one."""
     folder = f"{ctx.layout.root}/reviews"
     atomic.make_dir(folder)
-    schema = f"{folder}/schema"
-    atomic.write(schema, SCHEMA_TEXT.encode())
+    if asked.power.file:
+        name, text = asked.power.file
+        atomic.write(f"{folder}/{name}", text.encode())
     path = asked.earlier.cwd if asked.earlier else f"{folder}/{os.urandom(4).hex()}"
-    given = (*asked.args, *asked.power.flags, *asked.power.schema(schema))
+    given = (*asked.args, *asked.power.given(folder))
     with work_tree(ctx, path, commit, hidden):
         here = inside(ctx, path)
         here = here._replace(settings=here.settings._replace(args={}))

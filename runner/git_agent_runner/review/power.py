@@ -6,7 +6,7 @@ work tree of a review at all: see `place`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from typing import NamedTuple
 
 from git_agent_runner.engines import arguments
@@ -18,35 +18,62 @@ Env = tuple[tuple[str, str | None], ...]
 
 
 class Power(NamedTuple):
-    """What a review adds to the command line. `schema` makes the flags that ask for a verdict of our form, given a file
-    that holds its schema.
+    """What a review adds to the command line. `file` is a name and a text, to be written to a folder for it, for which
+    `{folder}` stands in the flags.
     """
 
     since: Version
     flags: tuple[str, ...]
     env: Env = ()
-    schema: Callable[[str], tuple[str, ...]] = lambda _file: ()
+    file: tuple[str, str] | None = None
+
+    def given(self, folder: str) -> tuple[str, ...]:
+        return tuple(flag.replace("{folder}", folder) for flag in self.flags)
 
 
-_DENIED = '{"edit":"deny","bash":"deny","webfetch":"deny","task":"deny","external_directory":"deny"}'
+# An agent of our own: what the person's settings allow `plan`, or all of them, is not for it (1.18.33).
+_READER = json.dumps(
+    {
+        "agent": {
+            "git-agent-review": {
+                "mode": "primary",
+                "permission": dict.fromkeys(("edit", "bash", "webfetch", "task", "external_directory"), "deny"),
+                "tools": dict.fromkeys(("write", "edit", "patch", "bash", "task", "webfetch"), False),
+            }
+        }
+    }
+)
+# `tools.allowed` of the person's settings overrules the mode (0.61.0), and nothing overrules an administrator's policy.
+_POLICY = """[[rule]]
+toolName = "*"
+decision = "deny"
+priority = 900
+
+[[rule]]
+toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]
+decision = "allow"
+priority = 950
+"""
 POWERS: dict[str, Power] = {
     # The settings of the project are its own: they may hold hooks, which run commands.
     "claude": Power(
         (2, 1, 76),
         (
-            "--tools",
-            "Read,Grep,Glob",
-            "--permission-mode",
-            "default",
-            "--setting-sources",
-            "user",
-            "--strict-mcp-config",
+            *("--tools", "Read,Grep,Glob", "--permission-mode", "default", "--setting-sources", "user"),
+            *("--strict-mcp-config", "--json-schema", SCHEMA_TEXT),
         ),
-        schema=lambda _file: ("--json-schema", SCHEMA_TEXT),
     ),
-    "codex": Power((0, 65, 0), ("--sandbox", "read-only"), schema=lambda file: ("--output-schema", file)),
-    "gemini": Power((0, 36, 0), ("--approval-mode", "plan")),
-    "opencode": Power((1, 2, 27), ("--agent", "plan"), env=(("OPENCODE_PERMISSION", _DENIED),)),
+    "codex": Power(
+        (0, 65, 0),
+        ("--sandbox", "read-only", "--output-schema", "{folder}/schema.json"),
+        file=("schema.json", SCHEMA_TEXT),
+    ),
+    "gemini": Power(
+        (0, 36, 0),
+        ("--approval-mode", "plan", "--admin-policy", "{folder}/policy.toml"),
+        file=("policy.toml", _POLICY),
+    ),
+    "opencode": Power((1, 2, 27), ("--agent", "git-agent-review"), env=(("OPENCODE_CONFIG_CONTENT", _READER),)),
 }
 
 
