@@ -124,6 +124,13 @@ def test_an_exit_status_that_says_more_than_the_end(tmp_path: Path, status: int,
     assert read(profile(rules), printed, exit_status=status).status == "completed"
 
 
+def test_a_hundred_unknown_events_are_counted_by_name(tmp_path: Path) -> None:
+    """faults E: those that come after them are counted together."""
+    lines = "".join(f'{{"type":"odd{number}"}}\n' for number in [*range(120), 0])
+    unknown = read(made(), wrote(tmp_path, {"stdout": lines})).unknown_events
+    assert (unknown["odd0"], unknown["others"], len(unknown)) == (2, 20, 101)
+
+
 def test_any_of_several_events_names_the_session(tmp_path: Path) -> None:
     """faults E: with a wrong key the error is all that kilo 7.7.7 prints. Of other types the same key is none."""
     own = made(OPEN._replace(event=("open", "refused")), refused=EventRule("error", text=("why",)))
