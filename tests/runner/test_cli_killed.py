@@ -261,3 +261,11 @@ def test_a_record_is_rebuilt(cli: Cli, harm: Callable[[Cli], None]) -> None:
     assert cli.ok("doctor", "--repair").out.endswith("nothing else is wrong\n")
     assert cli.record()._replace(updated_at="") == begun._replace(updated_at="")
     cli.ok("resume", "x")
+
+
+def test_killed_before_the_record_had_the_status(cli: Cli) -> None:
+    """It is the attempt's: `list` never calls a state a status."""
+    run = cli.begin()
+    Index(cli.layout).update(run.handle, lambda record: record._replace(status=None))
+    (row,) = cli.ok("list", "--json").json["runs"]
+    assert (row["state"], row["status"]) == ("finished", "completed")

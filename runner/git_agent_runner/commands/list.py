@@ -88,7 +88,7 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
         row.handle,
         row.agent_name,
         row.branch or ("(detached)" if row.role == "work" else f"({row.role})"),
-        status(row, state(ctx, row)),
+        status(ctx, row, state(ctx, row)),
         age(row.updated_at, now),
         commit,
         session,
@@ -104,9 +104,14 @@ def state(ctx: Context, row: Row) -> State:
     return attempts.state(ctx.layout, row.handle, row.run_id)
 
 
-def status(row: Row, now: State) -> str:
+def status(ctx: Context, row: Row, now: State) -> str:
     """The last attempt's status, or the state of a run that has not finished."""
-    return row.status if now == "finished" and row.status else now
+    if now != "finished":
+        return now
+    if row.status:
+        return row.status
+    last = attempts.latest(ctx.layout, row.run_id)  # git-agent was killed before the record had it, too
+    return (last and last.status) or "interrupted"
 
 
 def age(text: str, now: float) -> str:
@@ -130,7 +135,7 @@ def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
         "role": row.role,
         "branch": row.branch,
         "state": now,
-        "status": "interrupted" if now == "dead" else status(row, now),
+        "status": "interrupted" if now == "dead" else status(ctx, row, now),
         "attempts": row.attempts,
         "session": row.session_value,
         "createdAt": told(row.created_at),
