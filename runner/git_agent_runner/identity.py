@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import cached_property
 from math import inf
@@ -161,9 +161,22 @@ class Identities:
         self._all_read = True
         return {name: life for name in names if (life := self._lives[name])}
 
+    @cached_property
+    def _bearers(self) -> dict[str, list[str]]:
+        """Each name that a branch has or had -> the branches: without a pointer only these may have a claim by it."""
+        found: dict[str, list[str]] = {}
+        for name, life in self.living.items():
+            for borne in life.names:
+                found.setdefault(borne, []).append(name)
+        return found
+
     def holders(self, handle: str) -> list[str]:
         """The branches, living or not, whose section of the configuration has a pointer to this run."""
         return self._holders.get(handle, [])
+
+    def learn_all(self) -> int:
+        """Read what will be asked of any branch at once; how many there are."""
+        return len(self.living)
 
     def learn(self, names: Iterable[str]) -> None:
         """Read what will be asked of these branches at once."""
@@ -236,16 +249,17 @@ class Identities:
         best = self._best(run, [name for name in (run.branch, *self.holders(run.handle)) if name])
         if run.branch is None or (best and self.claim(best, run) >= Claim.HELD):
             return best
-        return self._best(run, self.living if among is None else among)
+        known = sorted({*self._bearers.get(run.branch, ()), *self.holders(run.handle)}) if among is None else among
+        return self._best(run, known)
 
     def current(self, rows: list[Row], *, everywhere: bool = False) -> list[Row]:
         """The rows with the names that their branches have now. Where not all branches are to be looked at, these are
         the rows' own and those with a pointer to one: a branch's pointer is to its newest run.
         """
         odd = {row.handle for row in rows if row.branch and self.holders(row.handle) != [row.branch]}
-        near: Collection[str] = ()
+        near = None
         if odd and everywhere:
-            near = self.living
+            self.learn_all()
         elif odd:
             near = {name for row in rows for name in (row.branch, *self.holders(row.handle)) if name}
             self.learn(near)

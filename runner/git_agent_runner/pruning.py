@@ -40,6 +40,8 @@ class Run(NamedTuple):
 def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> list[Run]:
     """The runs that the criteria mean, the oldest first, those that stay all the same with the reason."""
     branches = Branches(ctx, rows, now)
+    if criteria.merged:
+        branches.identities.learn_all()
     measured = cache(partial(size, ctx))  # a walk through each directory: only of those whose size is asked for
     meant = [row for row in reversed(rows) if _meant(row, criteria, branches, now)]
     kept = [(row, _kept(ctx, row) or branches.holding(row)) for row in meant]
@@ -72,7 +74,7 @@ class Branches:
 
     def done(self, row: Row) -> bool:
         """Is the branch gone, or merged with commits made since the run began?"""
-        owner = self.identities.owner(row, self.identities.living) if row.branch else None
+        owner = self.identities.owner(row) if row.branch else None
         return row.branch is not None and (owner not in self._heads or self._finished(owner, row))
 
     def _finished(self, name: str, row: Row) -> bool:

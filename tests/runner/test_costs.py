@@ -20,6 +20,7 @@ from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands import doctor, many, progress
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
+from git_agent_runner.identity import Identities, Run
 from git_agent_runner.pruning import Criteria
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
@@ -202,3 +203,35 @@ def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
     monkeypatch.setattr(attempts, "standing", None)
     monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
     assert many.resume_all(context.load(), many.Wanted(None, dry_run=True)) == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            lambda ctx: pruning.choose(ctx, cache.listing(ctx.layout, 2.0**33).rows, Criteria(merged=True), 2.0**33),
+            id="prune",
+        ),
+        pytest.param(lambda ctx: many.resume_all(ctx, many.Wanted(None, dry_run=True)), id="resume"),
+    ],
+)
+def test_a_run_is_compared_with_no_branch_that_never_had_its_name(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: Callable[[context.Context], object]
+) -> None:  # faults D2, D3
+    """One run's branch is gone; the other one's was renamed, and nothing but its reflog says so."""
+    cli.repo.switch_new("old")
+    leave(cli.repo, "aaaaaaaa", "record")
+    cli.repo.git("branch", "-m", "new")
+    cli.repo.git("branch", "other")
+    leave(cli.repo, "bbbbbbbb", "record", branch="gone")
+    monkeypatch.chdir(cli.repo.path)
+    compared: set[tuple[str, str]] = set()
+    claim = Identities.claim
+
+    def counted(self: Identities, name: str, run: Run) -> Any:
+        compared.add((name, run.handle))
+        return claim(self, name, run)
+
+    monkeypatch.setattr(Identities, "claim", counted)
+    command(context.load())
+    assert compared == {("new", "aaaaaaaa")}
