@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from git_agent_extractors.model import NO_SESSION, Session, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 Resumed = Literal["yes", "as_new", "forked", "unverified"]
 State = Literal["running", "waiting", "dead", "finished"]
@@ -114,7 +119,8 @@ class Repository(NamedTuple):
     """Facts of the repository a command runs in, asked of git once. Paths are absolute and real.
 
     `top` is the work tree's root. `branch` is the short name of the branch checked out here (also when unborn),
-    None when HEAD is detached. `head` is the commit's full object name, None when unborn.
+    None when HEAD is detached. `head` is the commit's full object name, None when unborn. `learned`: of many questions
+    in a row, between which nothing changes, the answers that serve more than one of them.
     """
 
     top: str
@@ -122,6 +128,16 @@ class Repository(NamedTuple):
     common_dir: str
     branch: str | None
     head: str | None
+    learned: dict[str, Any] | None = None
+
+    def once(self, what: str, ask: Callable[[Repository], T]) -> T:
+        """What `ask` finds; asked once where many questions come in a row."""
+        if self.learned is None:
+            return ask(self)
+        if what not in self.learned:
+            self.learned[what] = ask(self)
+        found: T = self.learned[what]
+        return found
 
 
 class Note(NamedTuple):

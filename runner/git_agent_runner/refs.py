@@ -75,6 +75,10 @@ def _with_default(heads: dict[str, str], origin: tuple[str, str], init_default: 
 
 def worktrees(repo: Repository) -> list[Worktree]:
     """The main work tree, if there is one, and the linked ones."""
+    return repo.once("worktrees", _worktrees)
+
+
+def _worktrees(repo: Repository) -> list[Worktree]:
     out = in_repo(repo, "worktree", "list", "--porcelain", "-z").out
     found = []
     for number, block in enumerate(out.split("\0\0")[:-1]):
@@ -86,7 +90,8 @@ def worktrees(repo: Repository) -> list[Worktree]:
             path = run(("rev-parse", "--show-toplevel"), cwd=path, check=False).out.rstrip("\n")
         if "bare" in facts or not os.path.isdir(path) or (number and not _leads_back(path, repo)):
             continue
-        found.append(Worktree(path, short_name(facts.get("branch", "")) or _busy_in(repo, path)))
+        git_dir = repo.git_dir if path == repo.top else _admin(path) if number else repo.common_dir
+        found.append(Worktree(path, short_name(facts.get("branch", "")) or busy_branch(git_dir)))
     return found
 
 
@@ -138,13 +143,6 @@ def is_nested(path: str, top: str) -> bool:
             return True
         path = os.path.dirname(path)
     return False
-
-
-def _busy_in(repo: Repository, path: str) -> str | None:
-    if path == repo.top:
-        return busy_branch(repo.git_dir)
-    answer = run(("rev-parse", "--absolute-git-dir"), cwd=path, check=False)
-    return busy_branch(answer.out.rstrip("\n")) if answer.status == 0 else None
 
 
 def busy_branch(git_dir: str) -> str | None:

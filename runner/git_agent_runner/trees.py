@@ -43,7 +43,7 @@ def path_of(repo: Repository, wanted: str) -> str | None:
     """The root of that work tree, if it is still there."""
     if wanted == here(repo):
         return repo.top
-    linked = _linked(repo.common_dir)
+    linked = repo.once("linked", _linked)
     if wanted != MAIN:
         return linked.get(wanted)
     return next((tree.path for tree in worktrees(repo) if tree.path not in linked.values()), None)
@@ -53,17 +53,17 @@ def identity_of(repo: Repository, path: str) -> str:
     """Of the work tree with that root."""
     if path == repo.top:
         return here(repo)
-    return next((known for known, top in _linked(repo.common_dir).items() if top == path), MAIN)
+    return next((known for known, top in repo.once("linked", _linked).items() if top == path), MAIN)
 
 
-def _linked(common_dir: str) -> dict[str, str]:
+def _linked(repo: Repository) -> dict[str, str]:
     """Identity -> root, of the linked work trees whose directory exists and leads back to the administrative one."""
-    folder = f"{common_dir}/worktrees"
+    folder = f"{repo.common_dir}/worktrees"
     names = os.listdir(folder) if os.path.isdir(folder) else []
     admins = [f"{folder}/{name}" for name in names]
     found = {admin: os.path.join(admin, _text(f"{admin}/gitdir")) for admin in admins}
     return {
-        identity(admin, common_dir): os.path.realpath(os.path.dirname(file))
+        identity(admin, repo.common_dir): os.path.realpath(os.path.dirname(file))
         for admin, file in found.items()
         if os.path.realpath(os.path.join(os.path.dirname(file), _text(file).removeprefix("gitdir: "))) == admin
     }

@@ -58,9 +58,9 @@ def checked_out(repo: Repository) -> frozenset[str | None]:
     return frozenset(tree.branch for tree in worktrees(repo))
 
 
-def unplaced(repo: Repository, branch: str, handle: str) -> str:
-    """Of a run whose branch has no work tree to go on in: why it cannot, and the way on."""
-    if commit_of(repo, HEADS + branch) is None:
+def unplaced(repo: Repository, heads: set[str], branch: str, handle: str) -> str:
+    """Of a run whose branch has no work tree to go on in: why it cannot, and the way on. `heads` are branches."""
+    if branch not in heads:
         return f"there is no branch '{branch}'; to use the run on another one: git agent adopt {handle}"
     path = f"{repo.common_dir.removesuffix('/.git')}-{branch.replace('/', '-')}"
     path = f"{path}-{handle}" if os.path.lexists(path) else path

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from git_agent_extractors import ordinary
-from git_agent_runner import context, pruning, refs
+from git_agent_runner import context, git, pruning, refs
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands import doctor, many, progress
 from git_agent_runner.engines import load
@@ -235,3 +235,32 @@ def test_a_run_is_compared_with_no_branch_that_never_had_its_name(
     monkeypatch.setattr(Identities, "claim", counted)
     command(context.load())
     assert compared == {("new", "aaaaaaaa")}
+
+
+def test_resume_all_asks_git_no_more_often_for_more_runs(
+    here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # faults D3
+    """Runs whose branches are in linked work trees now, one of which is being bisected, and in none."""
+    spawned: list[tuple[str, ...]] = []
+    spawn = git._spawn
+
+    def counted(words: Any, *rest: Any) -> git.Result:
+        spawned.append(tuple(words))
+        return spawn(words, *rest)
+
+    asked: list[int] = []
+    for number in range(3):
+        for branch, handle in ((f"there{number}", f"{number}" * 8), (f"nowhere{number}", f"{number}{'a' * 7}")):
+            here.repo.git("branch", branch)
+            leave(here.repo, handle, "record pointer", branch=branch, status="interrupted")
+        linked = here.repo.worktree(tmp_path / str(number), f"there{number}")
+        linked.git("bisect", "start")
+        linked.git("checkout", "-q", "--detach")
+        with monkeypatch.context() as patched:
+            patched.setattr(git, "_spawn", counted)
+            many.resume_all(context.load(), many.Wanted(None, dry_run=True))
+        asked.append(len(spawned))
+        spawned.clear()
+    assert asked == asked[:1] * 3
+    told = capsys.readouterr().out.splitlines()[-6:]
+    assert [sum(word in line for line in told) for word in ("would begin", "is checked out nowhere")] == [3, 3]

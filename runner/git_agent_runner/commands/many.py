@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from git_agent_runner import settings, worktrees
+from git_agent_runner import refs, settings, worktrees
 from git_agent_runner.commands import pool
 from git_agent_runner.commands.dry_run import planned
 from git_agent_runner.commands.list import state
@@ -76,14 +76,11 @@ def resume_all(ctx: Context, wanted: Wanted) -> int:
 def _placed(ctx: Context, chosen: list[Chosen]) -> tuple[list[Chosen], list[Skipped]]:
     """Those that have a work tree to go on in, and those whose branch is checked out nowhere."""
     checked_out = worktrees.checked_out(ctx.repo) if chosen else frozenset()
-    placed, nowhere = list[Chosen](), list[Skipped]()
-    for one in chosen:
-        branch, handle = one.row.branch, one.row.handle
-        if not branch or branch in checked_out or not one.row.cwd:
-            placed.append(one)
-        else:
-            nowhere.append(Skipped(_facts(one.row), worktrees.unplaced(ctx.repo, branch, handle)))
-    return placed, nowhere
+    away = {row.handle: row.branch for row, _ in chosen if row.branch and row.cwd and row.branch not in checked_out}
+    heads = refs.heads(ctx.repo, {*away.values()})
+    reasons = {handle: worktrees.unplaced(ctx.repo, heads, branch, handle) for handle, branch in away.items()}
+    nowhere = [Skipped(_facts(row), reasons[row.handle]) for row, _ in chosen if row.handle in reasons]
+    return [one for one in chosen if one.row.handle not in reasons], nowhere
 
 
 def _job(ctx: Context, one: Chosen) -> pool.Job:
@@ -125,6 +122,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
 def _foresee(ctx: Context, chosen: list[Chosen]) -> tuple[list[dict[str, Any]], list[Skipped]]:
     """What would become of each, and those that could not go on, as `resume --dry-run` finds it."""
     would, could_not = list[dict[str, Any]](), list[Skipped]()
+    ctx = ctx._replace(repo=ctx.repo._replace(learned={}))
     for row, task in counted("runs", chosen):
         facts = _facts(row)
         if first := _first(ctx, row, task):

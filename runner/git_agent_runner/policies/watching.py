@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
-from git_agent_runner import settings, worktrees
+from git_agent_runner import refs, settings, worktrees
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies import taken, trouble
@@ -147,7 +147,7 @@ class Watch:
     def _unplaced(self, row: Row) -> str | None:
         if not row.branch or not row.cwd or row.branch in worktrees.checked_out(self._ctx.repo):
             return None
-        return worktrees.unplaced(self._ctx.repo, row.branch, row.handle)
+        return worktrees.unplaced(self._ctx.repo, refs.heads(self._ctx.repo, [row.branch]), row.branch, row.handle)
 
     def _wait(self, row: Row, since: float, due: float, now: float) -> float:
         """Seconds that are left, and never more than from when we saw it first: the clock may have been set back."""
