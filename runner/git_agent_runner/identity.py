@@ -201,7 +201,10 @@ class Identities:
         own = [record for handle in self.pointers.get(name, ()) if (record := self._record(handle))]
         *before, last = life.spans
         if before:
-            return life._replace(spans=(*(_witnessed(span, own) for span in before), last))
+            witnessed = (
+                _witnessed(span, own) if span.name not in _names(life, after=span) else span for span in before
+            )
+            return life._replace(spans=(*witnessed, last))
         others = {record.branch for record in own if record.branch and record.branch != name}
         if others and len(own) > 1:
             # A pointer is written alone: this branch was moved onto one that bore the name, and had a pointer, too.
@@ -222,16 +225,22 @@ class Identities:
         life = self.life(name)
         if life is None:  # unborn, or gone
             return Claim.HELD if held else Claim.NONE
-        if any(span.has(run, held=held) for span in life.spans):
+        if _had(run, life, life.spans, held=held):
             return Claim.OWN
         if held and (run.branch is None or run.branch in life.unsure):
             return Claim.MOVED if run.branch not in (None, name) else Claim.HELD
         if run.branch in life.unsure:
             return Claim.NAMESAKE
-        # A name that the copy itself had later: what has it then is a pointer that was there before.
-        late = run.branch not in life.names
-        before = held and any(span.has(run, held=late) for span in life.source)
+        before = held and _had(run, life, life.source, held=True) and not self._left_over(name, run)
         return Claim.HEIR if before else Claim.NONE
+
+    def _left_over(self, name: str, run: Run) -> bool:
+        """Is it the pointer of a branch that a copy was moved onto? The copy brought one only, its source's newest, and
+        what was there before has the name that it was moved onto.
+        """
+        held = {handle for handle in self.pointers[name] if handle != run.handle}
+        others = [other for handle in held if (other := self._record(handle)) and other.branch != name]
+        return any(run.branch == name or _later(other, run) for other in others)
 
     def rival(self, name: str, run: Run) -> str | None:
         """Another branch that has a better claim to this run; an equal one will do if it alone has the pointer."""
@@ -270,6 +279,23 @@ class Identities:
         holders = self.holders(run.handle)
         best = max(claims, key=lambda name: (claims[name], name in holders, name == run.branch), default=None)
         return best if best and claims[best] else None
+
+
+def _had(run: Run, life: Life, spans: tuple[Span, ...], *, held: bool) -> bool:
+    """Did the run end under one of these names of the branch? Where it had a name twice, its pointer proves nothing
+    for the first time: a branch that bore the name in between, and that it was moved onto, has left one.
+    """
+    return any(span.has(run, held=held and run.branch not in _names(life, after=span)) for span in spans)
+
+
+def _names(life: Life, *, after: Span) -> set[str]:
+    """The names that the branch has had since."""
+    spans = (*life.source, *life.spans)
+    return {span.name for span in spans[spans.index(after) + 1 :]}
+
+
+def _later(one: Run, other: Run) -> bool:
+    return (moment(one.updated_at) or 0.0) > (moment(other.updated_at) or 0.0)
 
 
 def _witnessed(span: Span, own: list[Run]) -> Span:

@@ -16,22 +16,27 @@ from git_agent_runner.store import attempts, cache, pointer
 from git_agent_runner.times import moment
 
 
-def point(ctx: Context, record: Record) -> None:
-    """An engine process exists: its run is the branch's, or that of a work tree without one; a review is neither."""
+def point(ctx: Context, record: Record, attempt: Attempt) -> None:
+    """An engine process exists: its run is the branch's, or that of a work tree without one; a review is neither.
+
+    Raises UserError `pointer_elsewhere` where another run has begun since, which was quicker.
+    """
     if record.role != "work":
         return
     if record.branch is None:
         trees.mark(ctx.repo)
-    if branch := _owner(ctx, record, Claim.NAMESAKE):
-        _take_along(ctx, branch)
+        return
+    identities = _identities(ctx)
+    if branch := _owner(ctx, identities, record, Claim.NAMESAKE):
+        _give_way(ctx, identities, record.handle, branch, attempt, until=time.time())
+        _take_along(ctx, identities, branch)
         pointer.write(ctx.repo, branch, record.handle)
 
 
-def _take_along(ctx: Context, branch: str) -> None:
+def _take_along(ctx: Context, identities: Identities, branch: str) -> None:
     """Where git keeps no reflog, only the pointer to a run of the old name tells of a rename, and it is about to name
     another run: from now on all records of the branch have its name.
     """
-    identities = _identities(ctx)
     life = identities.life(branch)
     if life is None or len(life.spans) > 1 or life.unsure <= {branch}:
         return
@@ -44,7 +49,7 @@ def owner(ctx: Context, record: Record) -> str | None:
     """The name that the run's branch has after all that happened while the engine ran. None where it was deleted: one
     made anew with its name must not inherit the run.
     """
-    return _owner(ctx, record, Claim.HEIR)
+    return _owner(ctx, _identities(ctx), record, Claim.HEIR)
 
 
 def since(ctx: Context, branch: str | None, before: Record) -> str:
@@ -64,11 +69,7 @@ def point_again(ctx: Context, record: Record, attempt: Attempt) -> None:
     Raises UserError `pointer_elsewhere` where the branch has gone on to a run that began later.
     """
     assert record.branch is not None
-    identities = _identities(ctx)
-    for handle in identities.pointers.get(record.branch, ()):
-        if handle != record.handle and _began_later(ctx, identities, handle, record.branch, attempt):
-            what = f"branch '{record.branch}' stays with run {handle}, which began later"
-            raise UserError(what, code="pointer_elsewhere")
+    _give_way(ctx, _identities(ctx), record.handle, record.branch, attempt, until=math.inf)
     pointer.write(ctx.repo, record.branch, record.handle)
 
 
@@ -86,22 +87,31 @@ def give_back(ctx: Context, record: Record, attempt: Attempt) -> str | None:
     return before
 
 
-def _owner(ctx: Context, record: Record, least: Claim) -> str | None:
+def _owner(ctx: Context, identities: Identities, record: Record, least: Claim) -> str | None:
     if record.branch is None:
         return None
     if ctx.repo.head is None and record.branch == ctx.repo.branch:
         return record.branch  # unborn, or just born
-    identities = _identities(ctx)
     name = identities.owner(record)
     return name if name and identities.claim(name, record) >= least else None
 
 
-def _began_later(ctx: Context, identities: Identities, handle: str, branch: str, attempt: Attempt) -> bool:
+def _give_way(ctx: Context, identities: Identities, ours: str, branch: str, attempt: Attempt, *, until: float) -> None:
+    """Raises UserError `pointer_elsewhere` where the branch has a run that began after our attempt, not after `until`:
+    a clock that was wrong for a while must not stop the pointer for good.
+    """
+    began = moment(attempt.started_at) or 0.0
+    for handle in identities.pointers.get(branch, ()):
+        if handle != ours and began < _begun(ctx, identities, handle, branch) <= until:
+            what = f"branch '{branch}' stays with run {handle}, which began later"
+            raise UserError(what, code="pointer_elsewhere")
+
+
+def _begun(ctx: Context, identities: Identities, handle: str, branch: str) -> float:
+    """When the newest attempt of that run began, if it is this branch's."""
     other = Search(ctx.repo, ctx.config, ctx.runs, time.time()).record(handle)
-    if other is None or identities.owner(other) != branch:
-        return False
-    last = attempts.latest(ctx.layout, other.run_id)
-    return last is not None and (moment(last.started_at) or 0.0) > (moment(attempt.started_at) or 0.0)
+    last = attempts.latest(ctx.layout, other.run_id) if other and identities.owner(other) == branch else None
+    return moment(last.started_at) or 0.0 if last else 0.0
 
 
 def _identities(ctx: Context) -> Identities:

@@ -57,7 +57,7 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
     with suppress(UserError):
         attempts.save(ctx.layout, attempt)
         steps.at("process-saved")
-        pointing.point(ctx, record)
+        pointing.point(ctx, record, attempt)
 
 
 def settle(

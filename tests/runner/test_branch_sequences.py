@@ -251,6 +251,24 @@ def test_every_branch_has_its_own_run_and_every_run_its_own_branch(
     assert seen > 20
 
 
+# Beyond four operations: a branch is moved onto one that bears a name of its past, and that has a pointer.
+LONGER = (
+    (Op("new", A), Op("rename", A, B), Op("new", A), Op("start", A), Op("rename", B, A)),
+    (Op("new", A), Op("start", A), Op("rename", A, B), Op("new", A), Op("start", A), Op("rename", B, A)),
+    (Op("new", A), Op("start", A), Op("copy", A, B), Op("start", B), Op("copy", B, A)),
+    (Op("new", A), Op("start", A), *(Op("copy", A, B), Op("start", B), Op("copy", B, A)), Op("delete", B)),
+    (Op("new", B), *(Op("start", B), Op("copy", B, A)) * 2, Op("delete", B)),
+)
+
+
+@pytest.mark.parametrize("ops", LONGER, ids=lambda ops: ", ".join(map(str, ops)))
+def test_a_pointer_of_a_branch_that_was_overwritten_is_no_claim(
+    root: Node, ops: tuple[Op, ...], tmp_path: Path
+) -> None:
+    """Faults A15, A16: a resume on the branch went on with the run of the one that it was moved onto."""
+    assert wrong(after_all(root, ops, tmp_path)) == []
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_oracle_notices(root: Node, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted, ops = FAULTS[fault]

@@ -367,3 +367,14 @@ def test_a_server_that_a_completed_turn_leaves_running_holds_nothing(cli: Cli) -
         assert [cli.attempt(number).status for number in (1, 2)] == ["completed", "completed"]
     finally:
         os.kill(int(server), signal.SIGKILL)
+
+
+def test_status_names_what_a_turn_left_running_while_it_lives(cli: Cli) -> None:
+    """Faults A14: a process that had ended since was listed on and on."""
+    cli.begin("codex", FAKE_END="setsid sleep 600 >/dev/null 2>&1 &")
+    (server,) = cli.attempt().survivors
+    assert f"survivors {server}" in cli.ok("status").out
+    pid = int(server.split()[0])
+    os.kill(pid, signal.SIGKILL)
+    until_gone(pid)
+    assert "survivors" not in cli.ok("status").out

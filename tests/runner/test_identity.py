@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import pointing, refs
+from git_agent_runner import pointing, refs, steps
+from git_agent_runner.cli import main
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Span, lived
+from git_agent_runner.store import attempts
+from support import stored
 from support.cli import Cli
 from support.gitrepo import EPOCH, GitRepo, dates
 from support.runs import START, find, leave
@@ -331,7 +334,7 @@ def test_a_rename_before_the_engine_is_there(repo: GitRepo, logged: str, monkeyp
     monkeypatch.chdir(repo.path)
     ctx = context.load()
     repo.git("branch", "-m", "a", "b", env=dates(AFTER))
-    pointing.point(ctx, new)
+    pointing.point(ctx, new, stored.attempt())
     assert repo.git("config", "branch.b.agentHandle") == B
     assert find(repo).handle == B
 
@@ -361,6 +364,35 @@ def test_of_two_runs_at_once_the_branch_stays_with_the_one_that_began_last(cli: 
     assert cli.pointers() == {"main": second.handle}
     assert f"branch 'main' stays with run {second.handle}, which began later" in err.decode()
     assert json.loads(out)["handle"] != second.handle
+
+
+def test_a_run_that_began_first_takes_no_branch_when_its_engine_is_there_at_last(
+    here: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Faults A20: the other run has begun, and ended, before the pointer was moved; it began later all the same."""
+    later: list[str] = []
+
+    def watcher(step: steps.Step) -> None:
+        if step == "engine-spawned" and not later:
+            later.append(here.begin(FAKE_ID="new").handle)
+
+    monkeypatch.setattr(steps, "watcher", watcher)
+    assert main(["start", "-e", "codex", "one"]) == 0
+    assert here.pointers() == {"main": later[0]}
+
+
+def test_a_run_of_a_clock_that_was_ahead_gives_the_branch_away(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults A20: what began in the future began before this."""
+    from git_agent_runner import context
+
+    old, new = leave(repo, B), leave(repo, A, "record")
+    monkeypatch.chdir(repo.path)
+    ctx = context.load()
+    began = stored.attempt(run_id=old.run_id, started_at="2099-01-01T00:00:00.000Z")
+    attempts.new_run(ctx.layout, old.run_id)
+    attempts.begin(ctx.layout, began)
+    pointing.point(ctx, new, stored.attempt())
+    assert repo.git("config", "branch.main.agentHandle") == A
 
 
 def test_a_branch_that_its_own_run_renames_has_the_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

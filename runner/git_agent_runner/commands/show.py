@@ -22,6 +22,7 @@ from git_agent_runner.policies.taken import Kept
 from git_agent_runner.present import command_line, print_json, shown, warn
 from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
+from git_agent_runner.store.liveness import living
 from git_agent_runner.times import told
 
 SCHEMA = 1
@@ -101,7 +102,7 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
         ("flags", command_line(record.launch_args)),
         ("parent", record.parent_session or ""),
         ("policy", f"{kept.end}: {kept.reason}" if kept else ""),
-        ("survivors", ", ".join(story[-1].survivors) if story else ""),
+        ("survivors", ", ".join(living(story[-1])) if story else ""),
         ("resume", f"no: {reason.message}" if reason else resume_line(ctx, record)),
     ]
     return [(name, text) for name, text in rows if text]

@@ -32,11 +32,16 @@ def at_work(attempt: Attempt) -> bool:
 
 
 def remaining(attempt: Attempt) -> tuple[str, ...]:
-    """The survivors of a settled attempt that live on, as "pid name".
+    """The survivors of a settled attempt that are still at its work.
 
     What a completed turn leaves running, such as a server that it was to start, is no more of its work.
     """
-    if not attempt.survivors or attempt.status == "completed" or _of_another_boot(attempt):
+    return () if attempt.status == "completed" else living(attempt)
+
+
+def living(attempt: Attempt) -> tuple[str, ...]:
+    """The survivors of a settled attempt that live on, as "pid name"."""
+    if not attempt.survivors or _of_another_boot(attempt):
         return ()
     return tuple(one for one in attempt.survivors if _lives_since(one, attempt))
 
