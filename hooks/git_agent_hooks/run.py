@@ -17,6 +17,7 @@ import click
 
 from git_agent_extractors import ordinary
 from git_agent_hooks.fired import pushed, stage
+from git_agent_hooks.quiet import quiet
 from git_agent_hooks.speak import say
 from git_agent_hooks.staged import committing, held, staged
 from git_agent_runner.cli import main as git_agent
@@ -71,7 +72,11 @@ def command(
 ) -> int:
     """Start an agent from a hook of git. FILES: a commit message's, or those to tell instead of the staged ones."""
     if inside := os.environ.get("GIT_AGENT_HANDLE"):
+        if not os.path.isdir(os.environ.get("GIT_AGENT_RUN_DIR", "")):
+            raise UserError(f"no agent ran: GIT_AGENT_HANDLE is {inside}, which is no run: unset it", code="no_run")
         say(f"inside run {inside}: a hook starts no other", os.environ)
+        return 0
+    if quiet(os.environ):
         return 0
     told = context(os.environ, files)
     if told is None:

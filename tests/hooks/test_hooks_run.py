@@ -24,7 +24,8 @@ def hook(cli: Cli, name: str, args: str = "--engine codex --prompt look", before
 def git(cli: Cli, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """As a person types it; the caller looks at the status."""
     env = cli.environ(**environ)
-    return subprocess.run(("git", *words), cwd=cli.repo.path, env=env, capture_output=True, text=True, check=False)
+    words = ("git", *words)
+    return subprocess.run(words, cwd=cli.repo.path, env=env, capture_output=True, text=True, check=False)
 
 
 def commit(cli: Cli, *words: str, name: str | bytes = "g", **environ: str) -> subprocess.CompletedProcess[str]:
@@ -87,3 +88,50 @@ def test_a_branch_that_is_no_utf_8_is_pushed(cli: Cli) -> None:  # agents in hoo
     assert done.returncode == 0, done.stderr
     (call,) = cli.calls()
     assert "to refs/heads/lat\\xe9n" in call["stdin"]
+
+
+def pick(cli: Cli, hooked: str, *words: str) -> int:
+    """`git WORDS`, where two commits wait on `topic` that `main` has not; how many agents it started."""
+    cli.repo.git("switch", "-q", "-c", "topic")
+    cli.repo.commit("a", a="1\n")
+    cli.repo.commit("b", b="1\n")
+    cli.repo.git("switch", "-q", "main")
+    cli.repo.commit("beside", h="1\n")
+    hook(cli, hooked)
+    done = git(cli, *words)
+    assert done.returncode == 0, done.stderr
+    return len(cli.calls())
+
+
+@pytest.mark.parametrize(
+    ("hooked", "words"),
+    [
+        pytest.param("post-commit", ("cherry-pick", "main..topic"), id="cherry-pick"),
+        pytest.param("prepare-commit-msg", ("rebase", "-q", "main", "topic"), id="rebase"),
+        pytest.param("post-commit", ("revert", "--no-edit", "main~1..main"), id="revert"),
+        pytest.param("post-checkout", ("bisect", "start", "topic", "topic~2"), id="bisect"),
+        pytest.param(
+            "pre-commit", ("-c", "agent.hooks=false", "commit", "-q", "--allow-empty", "-m", "m"), id="setting"
+        ),
+    ],
+)
+def test_no_agent_where_git_goes_through_commits(cli: Cli, hooked: str, words: tuple[str, ...]) -> None:
+    """Agents in hooks F7."""
+    assert pick(cli, hooked, *words) == 0
+
+
+def test_no_agent_for_one_command(cli: Cli) -> None:  # agents in hooks F7
+    hook(cli, "pre-commit")
+    assert commit(cli, GIT_AGENT_SKIP="1").returncode == 0
+    assert cli.calls() == []
+    assert commit(cli, name="h").returncode == 0
+    assert len(cli.calls()) == 1
+
+
+@pytest.mark.parametrize(("fail", "status"), [("", 0), ("--on-failure fail", 1)])
+def test_a_handle_that_names_no_run_is_one_line(cli: Cli, fail: str, status: int) -> None:  # agents in hooks F8
+    hook(cli, "pre-commit", args=f"--engine codex --prompt look {fail}")
+    done = commit(cli, GIT_AGENT_HANDLE="deadbeef")
+    (line,) = said(done)
+    assert line.startswith("git-agent: git-agent-run: no agent ran: GIT_AGENT_HANDLE is deadbeef")
+    assert (done.returncode, cli.calls()) == (status, [])
