@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,13 +18,17 @@ from git_agent_extractors import ordinary
 from git_agent_runner import context, git, pruning, refs
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands import doctor, many, progress
+from git_agent_runner.context import timestamp
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.identity import Identities, Run
+from git_agent_runner.policies.model import Policy
+from git_agent_runner.policies.watching import Watch
 from git_agent_runner.pruning import Criteria
-from git_agent_runner.store import attempts, cache
+from git_agent_runner.store import attempts, cache, locks
 from git_agent_runner.store.cache import Row
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.supervise.signals import Inbox
 from support.cli import Cli
 from support.runs import START, leave
 
@@ -264,3 +268,62 @@ def test_resume_all_asks_git_no_more_often_for_more_runs(
     assert asked == asked[:1] * 3
     told = capsys.readouterr().out.splitlines()[-6:]
     assert [sum(word in line for line in told) for word in ("would begin", "is checked out nowhere")] == [3, 3]
+
+
+class Rounds:
+    """In place of an inbox: wakes at once, and ends the watch after so many rounds. `read` are the files and git
+    processes of each.
+    """
+
+    def __init__(self, fd: int, ends: int, between: Callable[[int], None]) -> None:
+        self.fd = fd
+        self.read: list[set[str]] = [set()]
+        self._ends = ends
+        self._between = between
+
+    def collect(self) -> None:
+        self._between(len(self.read))
+        self.read.append(set())
+
+    def take(self) -> tuple[int, ...]:
+        return (15,) if len(self.read) > self._ends else ()
+
+
+def test_watch_reads_of_a_sleeping_run_only_what_changed(
+    here: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:  # faults D9
+    """Two are at work. After the third round one is written anew, after the fourth the other's git-agent is killed."""
+    layout, begun = here.layout, timestamp()
+    known = [leave(here.repo, handle, "record", status=None) for handle in ("aaaaaaaa", "bbbbbbbb")]
+    made = [attempt_of(record, begun)._replace(ended_at=None, boot_id="another") for record in known]
+    for attempt in made:
+        attempts.begin(layout, attempt)
+    held = [lock for record in known if (lock := locks.try_lock(layout.run_lock(record.handle)))]
+    files = [f"{layout.attempt(attempt.run_id, 1)}/attempt.yaml" for attempt in made]
+
+    def between(number: int) -> None:
+        if number == 3:
+            attempts.save(layout, made[0]._replace(pid=1))
+        if number == 4:
+            held[1].release()
+
+    with open("/dev/zero", "rb") as ready:
+        inbox = Rounds(ready.fileno(), 5, between)
+        whole, spawn = ordinary.whole, git._spawn
+
+        def read(path: str | os.PathLike[str], limit: int) -> bytes:
+            inbox.read[-1].add(os.fspath(path))
+            return whole(path, limit)
+
+        def asked(words: Any, *rest: Any) -> git.Result:
+            inbox.read[-1].add("git")
+            return spawn(words, *rest)
+
+        monkeypatch.setattr(ordinary, "whole", read)
+        monkeypatch.setattr(git, "_spawn", asked)
+        watch = Watch(context.load(), Policy(), 1, cast("Inbox", inbox))
+        inbox.read = [set()]  # without what it took to load
+        assert watch.run(once=False) == 15
+    held[0].release()
+    own = [{path for path in one if path == "git" or path.endswith("attempt.yaml")} for one in inbox.read]
+    assert own[:5] == [{"git", *files}, set(), set(), {"git", files[0]}, {"git", files[1]}]

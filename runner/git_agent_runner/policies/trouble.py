@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from git_agent_extractors.model import Event
@@ -18,6 +19,7 @@ from git_agent_runner.policies.model import Trouble
 from git_agent_runner.settle import read_attempt
 from git_agent_runner.store import attempts
 from git_agent_runner.store.cache import Row
+from git_agent_runner.store.layout import Layout
 from git_agent_runner.times import duration, moment
 
 # An engine that the system ended: killed for its memory, or crashed. Whoever presses Ctrl-C wants it to be over.
@@ -29,12 +31,24 @@ _LATER = re.compile(
 LONGEST = 24 * 3600.0  # seconds; an engine's output must not put a run off for ever
 
 
+class Nap(NamedTuple):
+    """Of a run at work with which nothing is the matter: nor will anything be before `until`, in seconds since the
+    epoch, while it stays in this state and `files` are the same.
+    """
+
+    state: State
+    attempt: Attempt
+    files: tuple[object, ...]
+    until: float
+
+
 class Look(NamedTuple):
     """One run as it is now. `attempt` is 0 where none can be read."""
 
     state: State
     attempt: int
     trouble: Trouble | None
+    nap: Nap | None = None
 
 
 def look(ctx: Context, row: Row, now: float, stopped: int | None = None) -> Look:
@@ -42,6 +56,7 @@ def look(ctx: Context, row: Row, now: float, stopped: int | None = None) -> Look
 
     Raises UserError where the engine's profile is not to be had.
     """
+    files = _files(ctx.layout, row)
     state = attempts.state(ctx.layout, row.handle, row.run_id)
     attempt = attempts.latest(ctx.layout, row.run_id)
     if attempt is None:
@@ -49,13 +64,37 @@ def look(ctx: Context, row: Row, now: float, stopped: int | None = None) -> Look
     found = attempt.session.value or row.session_value
     ours = state == "finished" and attempt.number == stopped and attempt.status == "interrupted"
     trouble = _trouble(ctx, attempt, "dead" if ours else state, now)
-    return Look(state, attempt.number, trouble and trouble._replace(has_session=found is not None))
+    if trouble:
+        return Look(state, attempt.number, trouble._replace(has_session=found is not None))
+    sleeps = state in ("running", "waiting") and attempt.number == row.attempts
+    return Look(state, attempt.number, None, Nap(state, attempt, files, _patience(ctx, attempt)) if sleeps else None)
+
+
+def sleeps(layout: Layout, row: Row, nap: Nap, now: float) -> bool:
+    """Is all as it was when the run was looked at? Nothing is read for that."""
+    if now >= nap.until or _files(layout, row) != nap.files:
+        return False
+    return attempts.state(layout, row.handle, row.run_id, lambda *_: nap.attempt) == nap.state
+
+
+def _files(layout: Layout, row: Row) -> tuple[object, ...]:
+    """What tells that an attempt was begun, or written anew."""
+    last = layout.attempt(row.run_id, row.attempts)
+    return tuple(_stamp(path) for path in (os.path.dirname(last), f"{last}/{attempts.FILE}"))
+
+
+def _stamp(path: str) -> object:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _trouble(ctx: Context, attempt: Attempt, state: State, now: float) -> Trouble | None:
     last = _last_output(ctx, attempt)
     if state in ("running", "waiting"):
-        if attempt.interactive or attempt.ended_at is not None or now - last < ctx.settings.stall_after:
+        if now < _patience(ctx, attempt):
             return None
         met = read_attempt(ctx, attempt, None).status
         return Trouble("on_idle", met if met in ERRORS and _failed(ctx, attempt) else None, last, alive=True)
@@ -100,6 +139,13 @@ def _failed(ctx: Context, attempt: Attempt) -> bool:
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
     return events(profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt))
+
+
+def _patience(ctx: Context, attempt: Attempt) -> float:
+    """Until when it is in order that an attempt at work prints nothing."""
+    if attempt.interactive or attempt.ended_at is not None:
+        return inf
+    return _last_output(ctx, attempt) + ctx.settings.stall_after
 
 
 def _last_output(ctx: Context, attempt: Attempt) -> float:

@@ -19,6 +19,7 @@ from git_agent_runner.policies.decide import Decision, decide
 from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
+from git_agent_runner.policies.trouble import Nap
 from git_agent_runner.present import say, shown, warn
 from git_agent_runner.store import attempts, cache, locks, pointer
 from git_agent_runner.store.cache import Row
@@ -62,6 +63,7 @@ class Watch:
         self._said: dict[str, str] = {}  # handle, or the path of a record that cannot be read -> what was said last
         self._first: dict[tuple[str, float], float] = {}  # handle and when its trouble began -> when it was seen first
         self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
+        self._naps: dict[str, Nap | None] = {}
         self.told: dict[str, Told] = {}
 
     def run(self, *, once: bool) -> int | None:
@@ -79,13 +81,18 @@ class Watch:
     def _round(self, *, act: bool) -> bool:
         """One look at all runs. Is anything left that may still change?"""
         self._reap()
-        left = False
-        pointers = pointer.every(self._ctx.repo, settings.read(self._ctx.repo)).values()
-        pointed = {handle for handles in pointers for handle in handles}
-        for row in self._rows():
-            if row.handle not in self._busy:
-                left = self._guarded(row, pointed, act=act) or left
+        rows = [row for row in self._rows() if row.handle not in self._busy]
+        awake = [row for row in rows if not self._sleeps(row)]
+        left = len(awake) < len(rows)
+        pointed = self._pointed() if awake else set[str]()
+        for row in awake:
+            left = self._guarded(row, pointed, act=act) or left
         return left or bool(self._busy)
+
+    def _pointed(self) -> set[str]:
+        """The runs that a branch points to now."""
+        pointers = pointer.every(self._ctx.repo, settings.read(self._ctx.repo)).values()
+        return {handle for handles in pointers for handle in handles}
 
     def _rows(self) -> list[Row]:
         """The runs that may need something: those that did not need anything before are only looked at once changed."""
@@ -111,6 +118,13 @@ class Watch:
                 notify(self._ctx, row.handle, error.message, ())
             return self._may_change(row, at_work=False)
 
+    def _sleeps(self, row: Row) -> bool:
+        """Is a run at work that needed nothing as it was then?"""
+        nap = self._naps.get(row.handle)
+        with suppress(UserError):  # a lock that cannot be asked for is met again when the run is looked at
+            return nap is not None and trouble.sleeps(self._ctx.layout, row, nap, time.time())
+        return False
+
     def _attend(self, row: Row, pointed: set[str], *, act: bool) -> bool:
         """Look at one run and do what is due. May it still change?"""
         now = time.time()
@@ -124,6 +138,7 @@ class Watch:
         if at_work and kept is None and seen.attempt:
             taken.write(self._ctx.layout, row.run_id, Kept(seen.attempt, None, 0))
         if seen.trouble is None:
+            self._naps[row.handle] = seen.nap
             return self._may_change(row, at_work)
         done = taken.in_a_row(self._ctx.layout, row.run_id, seen.attempt)
         chance = random.Random(f"{row.run_id} {seen.attempt} {done.times}").random  # noqa: S311  the same after a restart

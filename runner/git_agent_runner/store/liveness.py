@@ -74,8 +74,11 @@ def lives(attempt: Attempt) -> bool:
     import psutil  # costs 15 ms, and only a run that was left behind needs it
 
     try:
-        if not _is_same(psutil.Process(pid), attempt):
+        process = psutil.Process(pid)
+        if not _is_same(process, attempt):
             return False  # used again, which the kernel does to no number that a living session still has
+        if _lives_in(process, pid):
+            return True
     except psutil.Error:
         pass  # gone, but perhaps not alone
     return any(_lives_in(process, pid) for process in psutil.process_iter())
