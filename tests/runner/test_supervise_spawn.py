@@ -76,6 +76,19 @@ def test_the_message_arrives_whole_and_ends(tmp_path: Path, message: bytes) -> N
     assert (tmp_path / "stdout").read_bytes() == message
 
 
+def test_a_full_disk_is_named_where_python_names_only_the_places_it_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(SpawnFailed, match="its message cannot be put into a temporary file: .* the disk is full"):
+            run(tmp_path, "echo", stdin=b"go on")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_an_engine_that_does_not_read_its_message_is_not_our_failure(tmp_path: Path) -> None:
     outcome = run(tmp_path, "careless", stdin=b"m" * 3_000_000)
     assert outcome.exit_status == 0

@@ -125,8 +125,10 @@ def _message(stack: ExitStack, invocation: Invocation) -> int:
             left = left[os.write(file.fileno(), left) :]
         os.lseek(file.fileno(), 0, os.SEEK_SET)
     except OSError as error:
-        reason = f"its message cannot be put into a temporary file: {error.strerror}"
-        raise SpawnFailed(invocation.argv, reason) from None
+        # Python tries to write in each place it knows, and where none can be written in it names the places, not why.
+        nowhere = isinstance(error, FileNotFoundError)
+        why = "no place for temporary files can be written in: the disk is full or read-only" if nowhere else error.strerror
+        raise SpawnFailed(invocation.argv, f"its message cannot be put into a temporary file: {why}") from None
     return file.fileno()
 
 
