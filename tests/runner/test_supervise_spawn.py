@@ -83,7 +83,7 @@ def test_a_full_disk_is_named_where_python_names_only_the_places_it_tried(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
-        with pytest.raises(SpawnFailed, match="its message cannot be put into a temporary file: .* the disk is full"):
+        with pytest.raises(SpawnFailed, match=r"its message cannot be put into a temporary file: .* the disk is full"):
             run(tmp_path, "echo", stdin=b"go on")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -127,7 +127,11 @@ def _message(stack: ExitStack, invocation: Invocation) -> int:
     except OSError as error:
         # Python tries to write in each place it knows, and where none can be written in it names the places, not why.
         nowhere = isinstance(error, FileNotFoundError)
-        why = "no place for temporary files can be written in: the disk is full or read-only" if nowhere else error.strerror
+        why = (
+            "no place for temporary files can be written in: the disk is full or read-only"
+            if nowhere
+            else error.strerror
+        )
         raise SpawnFailed(invocation.argv, f"its message cannot be put into a temporary file: {why}") from None
     return file.fileno()
 
