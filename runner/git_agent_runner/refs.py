@@ -185,6 +185,8 @@ def commit_of(repo: Repository, revision: str) -> str | None:
 def missing(repo: Repository, oids: Iterable[str]) -> set[str]:
     """Those of these full object names that nothing has any more, in one process."""
     asked = list(dict.fromkeys(oids))
+    if not asked:
+        return set()
     out = in_repo(repo, "cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in asked)).out
     return {oid for oid, line in zip(asked, out.split("\n"), strict=False) if line == f"{oid} missing"}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import count
@@ -29,7 +31,7 @@ from git_agent_runner.store import attempts, cache, locks
 from git_agent_runner.store.cache import Row
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.supervise.signals import Inbox
-from support.cli import Cli
+from support.cli import Cli, ask
 from support.runs import START, leave
 
 
@@ -327,3 +329,73 @@ def test_watch_reads_of_a_sleeping_run_only_what_changed(
     held[0].release()
     own = [{path for path in one if path == "git" or path.endswith("attempt.yaml")} for one in inbox.read]
     assert own[:5] == [{"git", *files}, set(), set(), {"git", files[0]}, {"git", files[1]}]
+
+
+COUNTED = """
+import json, sys
+from git_agent_extractors import ordinary
+from git_agent_runner import cli, git, steps
+seen = {"git": 0, "records": 0}
+def counting(module, name, what, of=lambda path: True):
+    ask = getattr(module, name)
+    def counted(*words):
+        seen[what] += of(words[0])
+        return ask(*words)
+    setattr(module, name, counted)
+counting(git, "_spawn", "git")
+counting(ordinary, "whole", "records", lambda path: "/agent/index/" in str(path))
+def at(step):
+    if step in ("engine-spawned", "engine-ended"):
+        with open(sys.argv[1], "a") as file:
+            print(json.dumps(seen), file=file)
+steps.watcher = at
+sys.exit(cli.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "beside", "records"),
+    [
+        pytest.param(("start", "-e", "codex", "first"), 3, 8, 1, id="first"),
+        pytest.param(("start", "-e", "codex", "next"), 4, 9, 3, id="next"),
+        pytest.param(("resume", "go on"), 4, 7, 3, id="resume"),
+    ],
+)
+def test_start_and_resume_ask_git_little_before_the_engine_works(
+    cli: Cli, tmp_path: Path, words: tuple[str, ...], before: int, beside: int, records: int
+) -> None:  # faults D8
+    """What goes before the engine, and what is done beside it until it ends: its run is the branch's by then."""
+    if words[-1] != "first":
+        cli.begin()
+    told = tmp_path / "told"
+    subprocess.run(
+        (sys.executable, "-P", "-c", COUNTED, told, *words), cwd=cli.repo.path, env=cli.environ(), check=True
+    )
+    spawned, ended = map(json.loads, told.read_text().splitlines())
+    assert 0 < spawned["git"] <= before
+    assert 0 < ended["git"] <= beside
+    assert ended["records"] <= records
+
+
+def test_list_reads_no_row_beyond_those_that_it_shows(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # faults D6
+    """What is no text, beyond the newest fifty, goes unseen until all are asked for: the list is made anew then."""
+    handles = [f"{number:08x}" for number in range(60)]
+    for number, handle in enumerate(handles):
+        leave(cli.repo, handle, "record", updated_at=f"2026-11-27T10:15:{number:02}.250Z")
+    cache.listing(cli.layout, time.time() + 3600)
+    file = Path(cli.layout.cache_file)
+    whole = file.read_bytes()
+    *before, rows = whole.partition(b"\n\n")
+    spoiled = b"".join(before) + b"\n".join(
+        row.replace(b"2026", b"\xff" * 4) if number >= 50 else row for number, row in enumerate(rows.split(b"\n"))
+    )
+    file.write_bytes(spoiled)
+    monkeypatch.chdir(cli.repo.path)
+    assert ask("list", "--json") == 0
+    assert [run["handle"] for run in json.loads(capsys.readouterr().out)["runs"]] == handles[:9:-1]
+    assert file.read_bytes() == spoiled
+    assert ask("list", "--all", "--json") == 0
+    assert [run["handle"] for run in json.loads(capsys.readouterr().out)["runs"]] == handles[::-1]
+    assert file.read_bytes() == whole

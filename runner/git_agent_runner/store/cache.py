@@ -109,10 +109,10 @@ def _listing(
         rest, _, _ = line.rpartition("\t")
         if rest.startswith(_PROBLEM):
             found.problems.insert(0, _problem(layout, rest))
-        elif len(found.rows) == wanted.newest:
-            break
         elif wanted.reviews or rest.endswith(_WORK):
             found.rows.append(_row(rest))
+            if len(found.rows) == wanted.newest:
+                break
     return found
 
 
