@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -39,8 +40,10 @@ class Finished(NamedTuple):
     outcome: Outcome
 
 
-def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> Finished:
-    """Run the plan.
+def run(
+    ctx: Context, plan: Plan, view: View, timeout: float | None = None, cancel: Callable[[], bool] | None = None
+) -> Finished:
+    """Run the plan. Without a terminal `cancel` is asked several times a second: must the engine end now?
 
     Raises UserError `run_live` when the run is another process's, or was since the plan was made, `session_held` when
     its session is. An engine that cannot be started (SpawnFailed) is recorded before its error goes on.
@@ -68,7 +71,7 @@ def run(ctx: Context, plan: Plan, view: View, timeout: float | None = None) -> F
         try:
             _save_begun(ctx, plan, record)
             steps.at("record-begun")
-            outcome = _supervise(ctx, plan, live, timeout)
+            outcome = _supervise(ctx, plan, live, timeout, cancel)
             steps.at("engine-ended")
         except UserError as error:
             settle_unstarted(ctx, plan.record, live.record, live.attempt, error)
@@ -188,7 +191,9 @@ def _save_begun(ctx: Context, plan: Plan, record: Record) -> None:
         ctx.runs.update(record.handle, lambda _: record)
 
 
-def _supervise(ctx: Context, plan: Plan, live: Live, timeout: float | None) -> Outcome:
+def _supervise(
+    ctx: Context, plan: Plan, live: Live, timeout: float | None, cancel: Callable[[], bool] | None
+) -> Outcome:
     env = engine_environment(ctx, plan, live.record)
     folder = ctx.layout.attempt(live.record.run_id, live.attempt.number)
     if plan.interactive:
@@ -207,6 +212,7 @@ def _supervise(ctx: Context, plan: Plan, live: Live, timeout: float | None) -> O
         timeout=timeout,
         stall_after=ctx.settings.stall_after,
         on_stall=live.view.stall,
+        cancel=cancel,
     )
 
 

@@ -1,0 +1,42 @@
+"""The git that started us, directly or by way of a hook manager: once it has ended, nobody waits for what we do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import psutil
+
+
+def git_gone() -> Callable[[], bool]:
+    """A question for later: has a git above us ended since? Always no where there is none.
+
+    Hooks may be started by a git in a git (`exec git agent review`), so the death of any of them counts.
+    """
+    import psutil
+
+    above = [process for process in psutil.Process().parents() if _is_git(process)]
+    return lambda: any(map(_ended, above))
+
+
+def _is_git(process: psutil.Process) -> bool:
+    import psutil
+
+    try:
+        return process.name() == "git"
+    except psutil.Error:
+        return False
+
+
+def _ended(process: psutil.Process) -> bool:
+    """A process that nobody has waited for yet has ended, too."""
+    import psutil
+
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
+        return False
