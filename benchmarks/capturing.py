@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from git_agent_extractors.live import Decoder
-from git_agent_runner.engines.spec import Invocation
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from pathlib import Path
 from git_agent_hooks.staged import staged
 from git_agent_runner.commands.doctor import examine
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import fatal, shown
+from git_agent_runner.present import fatal
+from git_agent_runner.text import shown
 
 # What a commit may carry on, or what only the person can mend: a check of the repository names these.
 _CHECKED = ("record_", "note_malformed", "notes_damaged", "pointer_")

@@ -8,8 +8,8 @@ from git_agent_hooks import state
 from git_agent_hooks.fired import Fired
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
-from git_agent_runner.present import shown
 from git_agent_runner.resolve import at_hand
+from git_agent_runner.text import shown
 from git_agent_runner.times import moment
 from git_agent_runner.tying import tie
 

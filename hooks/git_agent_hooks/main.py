@@ -121,7 +121,7 @@ def _line(action: Action, ctx: Context, fired: Fired) -> list[str]:
     except UserError as error:
         said = error.message
     except Exception as error:  # noqa: BLE001  a bug of ours must not end the person's git command
-        from git_agent_runner.cli import save_trace
+        from git_agent_runner.boundary import save_trace
 
         said = f"a bug in git-agent's {fired.hook} hook; {save_trace(error, (fired.hook,))}"
     return [said] if said else []

@@ -17,11 +17,11 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import check_version, merged_args, refuse_live
-from git_agent_runner.present import command_line, quote
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import cache
 from git_agent_runner.store.layout import run_directory
 from git_agent_runner.store.noteline import began
+from git_agent_runner.text import command_line, quote
 
 
 class Wanted(NamedTuple):

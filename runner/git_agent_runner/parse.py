@@ -9,7 +9,7 @@ from typing import IO, Any
 import click
 
 from git_agent_runner.errors import UsageError
-from git_agent_runner.present import quote, shown
+from git_agent_runner.text import quote, shown
 from git_agent_runner.times import duration
 
 ENGINE_ARGS = "git_agent.engine_args"

@@ -12,8 +12,9 @@ from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.directory import directory, work_tree_of
 from git_agent_runner.engines import MODULES, arguments, asking, load
-from git_agent_runner.engines.spec import Engine, Invocation, Launch, Located, StoreQuery, Version, dotted
+from git_agent_runner.engines.spec import Engine, Launch, Located, StoreQuery, Version, dotted
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.model import Record, Store
 from git_agent_runner.preflight import (
     able_program,

@@ -8,22 +8,16 @@ from collections.abc import Callable
 from git_agent_runner import moved
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import arguments
-from git_agent_runner.engines.spec import (
-    Engine,
-    Invocation,
-    Launch,
-    Role,
-    Version,
-    dotted,
-    within,
-)
+from git_agent_runner.engines.spec import Engine, Launch, Role, Version, dotted, within
 from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.model import Record
-from git_agent_runner.present import command_line, pasteable
+from git_agent_runner.present import pasteable
 from git_agent_runner.probe import Probe
 from git_agent_runner.store import attempts
 from git_agent_runner.store.holding import left_working
 from git_agent_runner.store.locks import Lock, is_locked, try_lock
+from git_agent_runner.text import command_line
 
 # One argument or variable of a program is at most this long on Linux (MAX_ARG_STRLEN), its final NUL included.
 ARGUMENT_BYTES = 128 * 1024

@@ -10,8 +10,8 @@ from git_agent_runner.engines import asking
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record, Store
-from git_agent_runner.present import command_line, shown
 from git_agent_runner.store import attempts, copies, holding
+from git_agent_runner.text import command_line, shown
 
 if TYPE_CHECKING:
     from git_agent_runner.conversation.restore import Restore

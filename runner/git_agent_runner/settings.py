@@ -17,8 +17,8 @@ from git_agent_runner.embedded import outer
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Repository, Settings
-from git_agent_runner.present import quote
 from git_agent_runner.refs import worktrees
+from git_agent_runner.text import quote
 from git_agent_runner.times import duration
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")

@@ -12,8 +12,9 @@ from urllib.parse import quote as escaped
 from git_agent_runner import git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import quote, say
+from git_agent_runner.present import say
 from git_agent_runner.store import joining, locks, notes, noting
+from git_agent_runner.text import quote
 
 PATIENCE = 300.0  # seconds, for another that talks to a remote
 TRIES = 6  # pushes; each that another clone was faster than is joined and tried again

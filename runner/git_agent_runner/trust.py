@@ -8,8 +8,8 @@ from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note
-from git_agent_runner.present import command_line, shown
 from git_agent_runner.redact import MARK
+from git_agent_runner.text import command_line, shown
 
 
 class Asked(NamedTuple):

@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
-from git_agent_runner import child, cli, context
+from git_agent_runner import child, context
+from git_agent_runner.boundary import complain, report_bug
 from git_agent_runner.commands.policy import Mode, Wish, attempt, closed, go, planned, told, unattended
 from git_agent_runner.commands.turns import end_live
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
-from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_start
 from git_agent_runner.present import print_json, say
@@ -200,9 +201,9 @@ def main() -> int:
     try:
         return perform(task)
     except UserError as error:
-        return cli.complain(error, ("--json",))
+        return complain(error, ("--json",))
     except Exception as error:  # noqa: BLE001  the one boundary of this process, as in cli
-        return cli.report_bug(error, ("watch",))
+        return report_bug(error, ("watch",))
 
 
 if __name__ == "__main__":

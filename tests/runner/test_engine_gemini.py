@@ -11,8 +11,9 @@ import pytest
 
 from git_agent_runner.engines.arguments import launch_args, parse, rejected, widening
 from git_agent_runner.engines.gemini import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version, parse_version
+from git_agent_runner.engines.spec import Launch, StoreQuery, Version, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 STORES = Path(__file__).parent / "stores" / "gemini"
 SITE = "/home/ada/site"  # where the sessions in the stores were made

@@ -9,8 +9,9 @@ import pytest
 
 from git_agent_runner.engines.arguments import launch_args
 from git_agent_runner.engines.iflow import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, StoreQuery, Version
+from git_agent_runner.engines.spec import Launch, StoreQuery, Version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.preflight import check_version, fitting
 
 SITE = "/home/ada/site"

@@ -11,8 +11,9 @@ import pytest
 
 from git_agent_runner.engines.arguments import directory, launch_args, rejected, widening
 from git_agent_runner.engines.opencode import ENGINE, OPTIONS
-from git_agent_runner.engines.spec import Invocation, Launch, Located, StoreQuery, Version
+from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.preflight import check_version
 
 STORES = Path(__file__).parent / "stores" / "opencode"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines.spec import Invocation
-from git_agent_runner.present import fatal, pasteable, print_json, quote, shown, table
+from git_agent_runner.invocation import Invocation
+from git_agent_runner.present import fatal, pasteable, print_json, table
+from git_agent_runner.text import quote, shown
 
 WORDS = [
     pytest.param("", id="nothing"),

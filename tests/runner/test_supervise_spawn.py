@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import SpawnFailed, run_headless
 from git_agent_runner.supervise.watch import Outcome
 from support.drive import files, invocation

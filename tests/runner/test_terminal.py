@@ -20,8 +20,8 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import SpawnFailed
 from git_agent_runner.supervise.terminal import run_terminal
 from support.drive import BEHAVE, invocation

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from git_agent_runner.engines.spec import Invocation
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
 from git_agent_runner.supervise.terminal import run_terminal
 

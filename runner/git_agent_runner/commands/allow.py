@@ -8,7 +8,8 @@ from git_agent_runner import context
 from git_agent_runner.errors import UsageError
 from git_agent_runner.policies import places
 from git_agent_runner.policies.model import Action, Policy
-from git_agent_runner.present import command_line, say, shown, warn
+from git_agent_runner.present import say, warn
+from git_agent_runner.text import command_line, shown
 
 
 @click.command(short_help="Approve a tracked policies file in its present form")

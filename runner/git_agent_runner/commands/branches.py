@@ -10,8 +10,9 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.git import HEADS, in_repo
 from git_agent_runner.parse import read_list
-from git_agent_runner.present import print_json, quote, say, shown, table
+from git_agent_runner.present import print_json, say, table
 from git_agent_runner.refs import commit_of, worktrees
+from git_agent_runner.text import quote, shown
 from git_agent_runner.worker import begin
 
 SCHEMA = 1

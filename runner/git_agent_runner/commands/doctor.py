@@ -17,7 +17,8 @@ from git_agent_runner.commands import doctor_sessions as sessions
 from git_agent_runner.commands import doctor_setup as setup
 from git_agent_runner.commands.doctor_finding import Finding, Known, look
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import print_json, shown, warn
+from git_agent_runner.present import print_json, warn
+from git_agent_runner.text import shown
 
 SCHEMA = 1
 ROUNDS = 4  # what is mended may show what was hidden by it: a record, then its attempt, then its note

@@ -18,7 +18,6 @@ from git_agent_runner.engines.files import names
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.preflight import hold
-from git_agent_runner.present import quote
 from git_agent_runner.pruning import TRASH, throw_away
 from git_agent_runner.settle import close_dead
 from git_agent_runner.store import attempts
@@ -27,6 +26,7 @@ from git_agent_runner.store.holding import left_working
 from git_agent_runner.store.layout import handle_of, run_directory
 from git_agent_runner.store.locks import is_locked
 from git_agent_runner.store.records import SCHEMA_KIND
+from git_agent_runner.text import quote
 from git_agent_runner.times import moment
 
 _SCRAP = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp", re.ASCII)

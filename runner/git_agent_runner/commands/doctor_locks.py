@@ -10,7 +10,7 @@ from glob import iglob
 
 from git_agent_runner.commands.doctor_finding import PRUNE, Finding, Known
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import quote
+from git_agent_runner.text import quote
 
 OLD = 600.0  # seconds; git holds none of these for as long as that
 _PLACES = ("*.lock", "reftable/*.lock", "worktrees/*/*.lock")  # under the common git directory

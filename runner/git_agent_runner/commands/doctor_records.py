@@ -12,10 +12,10 @@ from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, K
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import hold
-from git_agent_runner.present import quote
 from git_agent_runner.search import Search
 from git_agent_runner.store import attempts, pointer
 from git_agent_runner.store.index import SUFFIX
+from git_agent_runner.text import quote
 
 
 def corrupt(known: Known) -> Iterator[Finding]:

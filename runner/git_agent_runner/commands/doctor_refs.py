@@ -10,8 +10,8 @@ from git_agent_runner.commands.doctor_finding import REPAIR, Finding, Known, sti
 from git_agent_runner.context import Context
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import hold
-from git_agent_runner.present import quote
 from git_agent_runner.store import gitconfig, notes, noting, pointer
+from git_agent_runner.text import quote
 
 MANY = 1000  # pointers; 5,000 take a `git rev-parse` from 1.5 to 7 ms
 

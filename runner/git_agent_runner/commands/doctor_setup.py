@@ -11,8 +11,8 @@ from git_agent_runner.context import find_program
 from git_agent_runner.engines import MODULES, all_added, load
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
-from git_agent_runner.present import quote
 from git_agent_runner.store import cache
+from git_agent_runner.text import quote
 
 
 def settings(known: Known) -> Iterator[Finding]:

@@ -10,7 +10,8 @@ import click
 
 from git_agent_runner.commands.fixtures import extra, recordings
 from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.present import print_json, say, shown, warn
+from git_agent_runner.present import print_json, say, warn
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     from git_agent_fixtures.drift.model import Finding, Report

@@ -12,8 +12,9 @@ from git_agent_runner.engines import MODULES, all_added, load, user
 from git_agent_runner.engines.spec import Engine, dotted, within
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Settings
-from git_agent_runner.present import print_json, shown, table
+from git_agent_runner.present import print_json, table
 from git_agent_runner.probe import probe, user_cache_dir
+from git_agent_runner.text import shown
 
 SCHEMA = 1
 SHIPPED = "shipped"

@@ -10,8 +10,9 @@ from git_agent_runner.engines.spec import Engine, Version, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Settings
 from git_agent_runner.preflight import check_version
-from git_agent_runner.present import command_line, hint, print_json, shown
+from git_agent_runner.present import hint, print_json
 from git_agent_runner.probe import find_binary, flags, forget, probe, user_cache_dir
+from git_agent_runner.text import command_line, shown
 
 SCHEMA = 1
 # The flags by which engines take the id of a session to go on with; codex has a subcommand instead.

@@ -13,7 +13,8 @@ from git_agent_extractors.profile import Profile
 from git_agent_extractors.read import read_file, read_stream
 from git_agent_runner.engines import profile
 from git_agent_runner.errors import FATAL, UsageError, UserError
-from git_agent_runner.present import fatal, print_json, shown, warn
+from git_agent_runner.present import fatal, print_json, warn
+from git_agent_runner.text import shown
 
 
 @click.command(short_help="Read a recorded transcript")

@@ -11,9 +11,10 @@ from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
-from git_agent_runner.present import hint, say, shown, warn
+from git_agent_runner.present import hint, say, warn
 from git_agent_runner.resolve import Resolved, resolve
 from git_agent_runner.search import Search
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     from git_agent_runner.store.cache import Row

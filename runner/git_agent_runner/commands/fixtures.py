@@ -16,7 +16,8 @@ import click
 from git_agent_runner.child import python
 from git_agent_runner.commands.fixtures_import import command as import_command
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import print_json, shown, table, warn
+from git_agent_runner.present import print_json, table, warn
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     from git_agent_fixtures.engines import Pin

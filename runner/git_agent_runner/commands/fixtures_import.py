@@ -10,7 +10,8 @@ import click
 
 from git_agent_extractors.model import Status
 from git_agent_runner.errors import UsageError
-from git_agent_runner.present import shown, warn
+from git_agent_runner.present import warn
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     import re

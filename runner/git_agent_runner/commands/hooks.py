@@ -8,7 +8,8 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.errors import FATAL
-from git_agent_runner.present import fatal, print_json, quote, shown, table, warn
+from git_agent_runner.present import fatal, print_json, table, warn
+from git_agent_runner.text import quote, shown
 
 if TYPE_CHECKING:
     from git_agent_hooks.place import Place

@@ -18,10 +18,11 @@ from git_agent_runner.commands.pager import paged
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
-from git_agent_runner.present import print_json, shown, warn
+from git_agent_runner.present import print_json, warn
 from git_agent_runner.spending import before, of_attempt, of_event
 from git_agent_runner.store import attempts
 from git_agent_runner.supervise.render import FULL, Renderer
+from git_agent_runner.text import shown
 from git_agent_runner.times import moment
 
 SCHEMA = 1

@@ -19,9 +19,10 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Identities
 from git_agent_runner.plan import Plan
-from git_agent_runner.present import pasteable, print_json, say, shown, table, warn
+from git_agent_runner.present import pasteable, print_json, say, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
+from git_agent_runner.text import shown
 from git_agent_runner.worker import Task, foreseen, start
 
 SCHEMA = 1

@@ -9,10 +9,11 @@ import click
 from git_agent_runner import context, settings, sharing
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import hint, print_json, say, shown
+from git_agent_runner.present import hint, print_json, say
 from git_agent_runner.resolve import resolve
 from git_agent_runner.sharing import Shared
 from git_agent_runner.store import joining, notes
+from git_agent_runner.text import shown
 
 SCHEMA = 1
 REMOTE = click.argument("remote", required=False)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from git_agent_runner.present import say, shown
+from git_agent_runner.present import say
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress

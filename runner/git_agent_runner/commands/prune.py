@@ -12,10 +12,11 @@ from git_agent_runner import context, pruning
 from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.present import print_json, shown, table, warn
+from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.pruning import Criteria, Run
 from git_agent_runner.store import cache
 from git_agent_runner.store.cache import Row
+from git_agent_runner.text import shown
 from git_agent_runner.times import duration, told
 
 SCHEMA = 1

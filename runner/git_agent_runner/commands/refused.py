@@ -7,8 +7,9 @@ from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Allowance, StoreQuery, Version
 from git_agent_runner.model import Attempt
-from git_agent_runner.present import command_line, hint, warn
+from git_agent_runner.present import hint, warn
 from git_agent_runner.settle import Settled
+from git_agent_runner.text import command_line
 
 _SHOWN = 3
 

@@ -14,11 +14,12 @@ import click
 from git_agent_runner import context, parse
 from git_agent_runner.context import Context
 from git_agent_runner.errors import FATAL, UsageError, UserError
-from git_agent_runner.present import hint, print_json, say, shown, warn
+from git_agent_runner.present import hint, print_json, say, warn
 from git_agent_runner.review import content, form
 from git_agent_runner.review.content import Change
 from git_agent_runner.review.door import Report, Wish, review
 from git_agent_runner.review.verdict import SEVERITIES
+from git_agent_runner.text import shown
 
 BLOCK, NO_VERDICT = 1, 3
 LINES = 40

@@ -19,10 +19,11 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.policies import taken
 from git_agent_runner.policies.taken import Kept
-from git_agent_runner.present import command_line, print_json, shown, warn
+from git_agent_runner.present import print_json, warn
 from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
 from git_agent_runner.store.liveness import living
+from git_agent_runner.text import command_line, shown
 from git_agent_runner.times import told
 
 SCHEMA = 1

@@ -15,10 +15,11 @@ import click
 from git_agent_runner import context, git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import print_json, quote, shown
+from git_agent_runner.present import print_json
 from git_agent_runner.refs import worktrees
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.notes import REF
+from git_agent_runner.text import quote, shown
 
 SCHEMA = 1
 # Values that `init` and `start` add; a person's own beside them stay.

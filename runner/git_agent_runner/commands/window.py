@@ -17,7 +17,8 @@ from git_agent_runner.launchers.command import Window
 from git_agent_runner.launchers.opening import open_window, plan_opening
 from git_agent_runner.launchers.terminals import Facts
 from git_agent_runner.plan import Plan
-from git_agent_runner.present import command_line, print_json, quote, say
+from git_agent_runner.present import print_json, say
+from git_agent_runner.text import command_line, quote
 
 if TYPE_CHECKING:
     from git_agent_runner.commands.policy import Mode, Wish

@@ -14,9 +14,9 @@ from git_agent_runner.engines.spec import Engine, StoreQuery, Version
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import hold
-from git_agent_runner.present import command_line
 from git_agent_runner.sessions import seat
 from git_agent_runner.store.holding import directory_id, hold_session, ourselves, signed
+from git_agent_runner.text import command_line
 
 
 class Carry(NamedTuple):

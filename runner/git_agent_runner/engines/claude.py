@@ -12,16 +12,9 @@ from git_agent_runner.engines import claude_store, retention
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.claude_flags import OPTIONS
 from git_agent_runner.engines.files import UUID
-from git_agent_runner.engines.spec import (
-    Allowance,
-    Engine,
-    Invocation,
-    Launch,
-    Version,
-    dotted,
-    parse_version,
-)
+from git_agent_runner.engines.spec import Allowance, Engine, Launch, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 _MINTS: Version = (1, 0, 60)
 _KEEPS_ID: Version = (1, 0, 124)  # 1.0.123 gives every resume a new id (pitfall 6)

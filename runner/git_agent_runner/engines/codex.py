@@ -15,7 +15,6 @@ from git_agent_runner.engines.files import UUID
 from git_agent_runner.engines.spec import (
     Allowance,
     Engine,
-    Invocation,
     Launch,
     StoreQuery,
     Version,
@@ -24,6 +23,7 @@ from git_agent_runner.engines.spec import (
     within,
 )
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 # `codex exec` rejects the first, `codex` and `codex resume` the second (0.65.0, 0.128.0, 0.171.0: exit 2).
 _TERMINAL_ONLY = {"--ask-for-approval", "--search", "--no-alt-screen"}

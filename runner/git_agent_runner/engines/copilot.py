@@ -14,7 +14,6 @@ from git_agent_runner.engines.copilot_flags import DIRECTORY, JSON, OPTIONS, SES
 from git_agent_runner.engines.spec import (
     Allowance,
     Engine,
-    Invocation,
     KnownBad,
     Launch,
     Option,
@@ -24,6 +23,7 @@ from git_agent_runner.engines.spec import (
     within,
 )
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 _SAVED: Version = (1, 0, 52)  # "Sessions now resume in their saved working directory; pass -C <dir> to override"
 # What `--resume` cannot stand beside: "the argument '--resume [<value>]' cannot be used with …" (1.0.102).

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from git_agent_runner.engines import declared_store
 from git_agent_runner.engines.arguments import passed
 from git_agent_runner.engines.declared_store import SESSION, Store
-from git_agent_runner.engines.spec import (
-    Engine,
-    Invocation,
-    Launch,
-    Option,
-    Version,
-    parse_version,
-)
+from git_agent_runner.engines.spec import Engine, Launch, Option, Version, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 if TYPE_CHECKING:
     from git_agent_extractors.declared import SessionRule

@@ -14,7 +14,6 @@ from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.spec import (
     Allowance,
     Engine,
-    Invocation,
     Launch,
     Option,
     StoreQuery,
@@ -23,6 +22,7 @@ from git_agent_runner.engines.spec import (
     parse_version,
 )
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 _HELP = "gemini/*/help"
 _OLD: Version = (0, 20)  # 0.10.0 has these flags, 0.20.2 does not

@@ -10,8 +10,9 @@ import re
 
 from git_agent_runner.engines import iflow_store
 from git_agent_runner.engines.arguments import find, passed
-from git_agent_runner.engines.spec import Engine, Invocation, KnownBad, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.engines.spec import Engine, KnownBad, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 _STUDY = "study of 0.5.19"
 

@@ -11,18 +11,9 @@ import re
 from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import opencode_store
 from git_agent_runner.engines.arguments import parse, passed, rejected
-from git_agent_runner.engines.spec import (
-    Allowance,
-    Engine,
-    Invocation,
-    KnownBad,
-    Launch,
-    Option,
-    Version,
-    dotted,
-    parse_version,
-)
+from git_agent_runner.engines.spec import Allowance, Engine, KnownBad, Launch, Option, Version, dotted, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 OPTIONS = (
     Option(("--model", "-m"), "one", "model", source="opencode/*/flags-start"),

@@ -11,16 +11,9 @@ from git_agent_extractors.model import Refusal
 from git_agent_runner.engines import files, qwen_store
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.qwen_flags import OPTIONS
-from git_agent_runner.engines.spec import (
-    Allowance,
-    Engine,
-    Invocation,
-    Launch,
-    Option,
-    Version,
-    parse_version,
-)
+from git_agent_runner.engines.spec import Allowance, Engine, Launch, Option, Version, parse_version
 from git_agent_runner.errors import UserError
+from git_agent_runner.invocation import Invocation
 
 MINTS: Version = (0, 24)  # 0.10.1 has no --session-id, 0.24.4 has (qwen/*/session-id-flag)
 _LONGEST_WORD = 100_000  # bytes; Linux takes 128 KiB in one argument, and quotes may double some

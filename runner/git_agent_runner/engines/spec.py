@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from git_agent_extractors.model import Refusal
 
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.model import Store
 
 Version = tuple[int, ...]
@@ -69,18 +70,6 @@ class Launch(NamedTuple):
     cwd: str
     session_cwd: str | None = None
     interactive: bool = False
-
-
-class Invocation(NamedTuple):
-    """Everything needed to spawn one engine process. `stdin` None is /dev/null (the terminal if interactive).
-
-    `env` are changes to the user's environment; a value of None removes the name.
-    """
-
-    argv: tuple[str, ...]
-    stdin: bytes | None
-    cwd: str
-    env: tuple[tuple[str, str | None], ...] = ()
 
 
 class Located(NamedTuple):

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_agent_runner.present import command_line, quote, shown
+from git_agent_runner.text import command_line, quote, shown
 
 # A terminal's window has the terminal's environment, not ours. What decides where an engine keeps its sessions, and
 # where we keep our settings, goes along; the rest does not: a key would be there for all to read in the process list.

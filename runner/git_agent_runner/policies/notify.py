@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping
 
 from git_agent_runner.context import Context
-from git_agent_runner.present import say, shown
+from git_agent_runner.present import say
 from git_agent_runner.probe import find_on_path
+from git_agent_runner.text import shown
 from git_agent_runner.worker import run_command
 
 PATIENCE = 30.0  # seconds for each way of telling; the other runs wait meanwhile

@@ -21,10 +21,10 @@ from git_agent_runner.engines import user
 from git_agent_runner.errors import UserError
 from git_agent_runner.policies import form
 from git_agent_runner.policies.model import Policy, Trigger
-from git_agent_runner.present import quote
 from git_agent_runner.refs import worktrees
 from git_agent_runner.settings import Entry, inside_work_tree
 from git_agent_runner.store import atomic
+from git_agent_runner.text import quote
 
 FILE = "policies.toml"
 _SETTINGS: dict[str, Trigger] = {"agent.ondead": "on_dead", "agent.onerror": "on_error", "agent.onidle": "on_idle"}

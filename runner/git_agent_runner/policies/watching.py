@@ -20,10 +20,11 @@ from git_agent_runner.policies.model import Policy, Trigger
 from git_agent_runner.policies.notify import notify
 from git_agent_runner.policies.taken import End, Kept
 from git_agent_runner.policies.trouble import Nap
-from git_agent_runner.present import say, shown, warn
+from git_agent_runner.present import say, warn
 from git_agent_runner.store import attempts, cache, locks, pointer
 from git_agent_runner.store.cache import Row
 from git_agent_runner.supervise.signals import Inbox
+from git_agent_runner.text import shown
 from git_agent_runner.worker import Task, Worker, at_length, start
 
 POLL = 1.0  # seconds between two looks at all runs

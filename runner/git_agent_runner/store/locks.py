@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from git_agent_runner.errors import UserError
-from git_agent_runner.present import quote
 from git_agent_runner.store import atomic
+from git_agent_runner.text import quote
 
 _PROBE_TRIES = 5
 _PROBE_PAUSE = 0.002

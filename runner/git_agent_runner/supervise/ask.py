@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_runner.engines.spec import Invocation
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import SpawnFailed, run
 from git_agent_runner.supervise.watch import Limits
 

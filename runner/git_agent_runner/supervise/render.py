@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from git_agent_runner.present import shown
+from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

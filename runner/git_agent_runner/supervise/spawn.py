@@ -22,7 +22,7 @@ from git_agent_runner.supervise.watch import Limits, Outcome, Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from git_agent_runner.engines.spec import Invocation
+    from git_agent_runner.invocation import Invocation
     from git_agent_runner.supervise.capture import Hurry, Keep, OnChunk
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from git_agent_extractors.model import Source
-    from git_agent_runner.engines.spec import Invocation
+    from git_agent_runner.invocation import Invocation
     from git_agent_runner.supervise.capture import Hurry, OnChunk
 
 
