@@ -12,6 +12,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Attempt, Record
+from git_agent_runner.redact import fit
 from git_agent_runner.store import attempts, noting
 from git_agent_runner.store.layout import new_handle, new_run_id, run_directory
 from git_agent_runner.store.locks import Lock, try_lock
@@ -43,7 +44,7 @@ def write(ctx: Context, adoption: Adoption) -> tuple[Record, tuple[str, ...]]:
             raise UserError(f"run {record.handle} is here already", code="handle_taken", hints=(hint,)) from None
         attempts.begin(ctx.layout, made)
         ctx.runs.create(record)
-        writes = (lambda: noting.write(ctx.repo, tip, record), lambda: point(ctx, record), lambda: keep(ctx, made))
+        writes = (lambda: noting.write(ctx.repo, tip, fit(record)), lambda: point(ctx, record), lambda: keep(ctx, made))
         warnings = [_warning(write) for write in writes]
     return record, tuple(text for text in warnings if text)
 

@@ -112,6 +112,17 @@ def find_program(ctx: Context, engine: Engine) -> Probe:
     return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
 
 
+def own_value(ctx: Context, key: str) -> str | None:
+    """Git's setting `key`, unless it comes from a file in a work tree."""
+    from git_agent_runner.refs import worktrees
+    from git_agent_runner.settings import inside_work_tree
+
+    entry = next((entry for entry in reversed(ctx.config.entries) if entry.key == key), None)
+    if entry is None or any(inside_work_tree(ctx.repo, entry.file, tree.path) for tree in worktrees(ctx.repo)):
+        return None
+    return entry.value
+
+
 def later(*before: str) -> str:
     """Now, or the last of `before` where the clock was set back since: what a run was last seen at never moves into the
     past. A clock that was wrong by more than a day had never been believed.

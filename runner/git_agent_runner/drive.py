@@ -13,6 +13,7 @@ from typing import NamedTuple
 from git_agent_extractors.model import NO_SESSION, Session
 from git_agent_runner import refs, steps
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.conversation.seat import seat
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import scrubbed
@@ -21,7 +22,6 @@ from git_agent_runner.live import Live, View
 from git_agent_runner.model import Attempt, Record
 from git_agent_runner.plan import Plan
 from git_agent_runner.preflight import hold
-from git_agent_runner.sessions import seat
 from git_agent_runner.settle import Settled, settle, settle_unstarted, work_tree
 from git_agent_runner.store import attempts, holding, pointer
 from git_agent_runner.store.holding import Holder

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 
+from git_agent_runner.engines import load
 from git_agent_runner.engines.arguments import Word, parse
 from git_agent_runner.engines.spec import Option
 from git_agent_runner.errors import UserError
+from git_agent_runner.model import Record
 
 MARK = "[redacted]"
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:*()/-]{1,64}", re.ASCII)
@@ -51,6 +53,15 @@ _CHOICES = frozenset(
 )
 _OF_TOOLS = re.compile(r"(?i)tool|server-names")
 _TOOL = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,63})(\(\))?", re.ASCII)
+
+
+def fit(record: Record) -> Record:
+    """The record as a note may hold it."""
+    try:
+        options = load(record.agent_name).options
+    except UserError:  # a profile of the person's own that is gone by now
+        options = ()
+    return record._replace(launch_args=args(options, record.launch_args))
 
 
 def args(options: tuple[Option, ...], words: tuple[str, ...]) -> tuple[str, ...]:

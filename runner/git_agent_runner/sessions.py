@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.conversation.seat import query, seat
 from git_agent_runner.engines import asking
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
 from git_agent_runner.errors import UserError
@@ -50,19 +51,8 @@ def refuse_held(ctx: Context, record: Record, engine: Engine, value: str) -> Non
     """
     where = seat(ctx, record, engine, value)
     holding.refuse_held(where)
-    if who := engine.writer(_query(ctx, record, engine, value)):
+    if who := engine.writer(query(ctx, record, engine, value)):
         raise holding.held(where, who)
-
-
-def seat(ctx: Context, record: Record, engine: Engine, value: str) -> holding.Seat:
-    root = engine.root(_query(ctx, record, engine, value))
-    path = holding.session_lock(ctx.layout, ctx.environ, (engine.name, root), value)
-    return holding.Seat(path, value, record.handle, ctx.layout.common_dir)
-
-
-def _query(ctx: Context, record: Record, engine: Engine, value: str) -> StoreQuery:
-    version = engine.parse_version(record.engine_version) or ()
-    return StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, value)
 
 
 class Sought(NamedTuple):

@@ -19,6 +19,7 @@ from git_agent_runner.git import HEADS, discover, scrubbed
 from git_agent_runner.leaving import Begun, Left
 from git_agent_runner.model import Attempt, Record, Repository
 from git_agent_runner.preflight import hold
+from git_agent_runner.redact import fit
 from git_agent_runner.spending import before, of_attempt, own
 from git_agent_runner.store import attempts, noting
 from git_agent_runner.store.layout import handle_of
@@ -104,7 +105,7 @@ def settle(
     steps.at("attempt-settled")
     record = _write_record(ctx, attempt, since)
     steps.at("record-settled")
-    noted = _warning(noting.write, ctx.repo, attempt.head_after, record) if record.role == "work" else None
+    noted = _warning(noting.write, ctx.repo, attempt.head_after, fit(record)) if record.role == "work" else None
     kept = _warning(keep, ctx, attempt)
     steps.at("session-kept")
     exists = evidence.exists(ctx, attempt)

@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 
 from git_agent_extractors.model import Session
 from git_agent_runner.model import Note
+from git_agent_runner.redact import fit
 from git_agent_runner.store import notes
 from support.noted import handles, line, record
 
@@ -51,7 +52,7 @@ def test_line_is_yaml_with_the_same_values(branch: str | None) -> None:
     ],
 )
 def test_secrets_do_not_reach_a_note(args: list[str], expected: list[str]) -> None:
-    text = notes.render(record(launch_args=tuple(args)))
+    text = notes.render(fit(record(launch_args=tuple(args))))
     assert json.loads(text[2:])["launch"]["args"] == expected
 
 
@@ -82,7 +83,7 @@ def test_secrets_do_not_reach_a_note(args: list[str], expected: list[str]) -> No
 def test_of_a_permission_only_the_tools_word_reaches_a_note(engine: str, flag: str, value: str, shown: str) -> None:
     """Faults C6: what a tool may be used with is the person's own, passwords and hosts among it."""
     run_id = f"20261127T101502Z-{engine}-7f3a9c21"
-    text = notes.render(record(launch_args=(flag, value), agent_name=engine, run_id=run_id))
+    text = notes.render(fit(record(launch_args=(flag, value), agent_name=engine, run_id=run_id)))
     assert "hunter2" not in text.lower()
     assert "=".join(json.loads(text[2:])["launch"]["args"]) == f"{flag}={shown}"
 

@@ -51,7 +51,7 @@ def command(handle: str | None, number: int | None, full: bool, as_json: bool, n
         for attempt in told:
             _print_objects(ctx, attempt)
     else:
-        with paged(ctx, wanted=not no_pager) as out:
+        with paged(ctx.environ, lambda: context.own_value(ctx, "core.pager"), wanted=not no_pager) as out:
             for text in _story(ctx, record, told, full=full, colour=out.colour):
                 out.write(text)
     for problem in problems:

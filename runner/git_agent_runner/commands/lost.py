@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from git_agent_runner.context import Context, timestamp
+from git_agent_runner.conversation.seat import seat
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume
 from git_agent_runner.present import say
-from git_agent_runner.sessions import seat
 from git_agent_runner.store import holding
 
 if TYPE_CHECKING:

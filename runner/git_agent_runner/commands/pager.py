@@ -6,13 +6,9 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
-
-from git_agent_runner.context import Context
-from git_agent_runner.refs import worktrees
-from git_agent_runner.settings import inside_work_tree
 
 
 class Reader(NamedTuple):
@@ -26,12 +22,12 @@ class Reader(NamedTuple):
 
 
 @contextmanager
-def paged(ctx: Context, *, wanted: bool) -> Iterator[Reader]:
-    """A reader; a pager that is left before the end ends the block, and is no failure."""
+def paged(environ: Mapping[str, str], configured: Callable[[], str | None], *, wanted: bool) -> Iterator[Reader]:
+    """A reader; `configured` gives git's `core.pager`. A pager that is left early ends the block, and is no failure."""
     terminal = sys.stdout.isatty()
-    colour = terminal and "NO_COLOR" not in ctx.environ and ctx.environ.get("TERM") != "dumb"
-    argv = _command(ctx) if terminal and wanted else []
-    process = _start(argv, ctx) if argv else None
+    colour = terminal and "NO_COLOR" not in environ and environ.get("TERM") != "dumb"
+    argv = _command(environ, configured) if terminal and wanted else []
+    process = _start(argv, environ) if argv else None
     if process is None:
         yield Reader(sys.stdout, colour)
         return
@@ -45,28 +41,20 @@ def paged(ctx: Context, *, wanted: bool) -> Iterator[Reader]:
         process.wait()
 
 
-def _start(argv: list[str], ctx: Context) -> subprocess.Popen[str] | None:
-    env = {"LESS": "FRX", "LV": "-c", **ctx.environ}
+def _start(argv: list[str], environ: Mapping[str, str]) -> subprocess.Popen[str] | None:
+    env = {"LESS": "FRX", "LV": "-c", **environ}
     try:
         return subprocess.Popen(argv, stdin=subprocess.PIPE, env=env, text=True, errors="surrogateescape")
     except OSError:  # no such program: git prints without one, too
         return None
 
 
-def _command(ctx: Context) -> list[str]:
+def _command(environ: Mapping[str, str], configured: Callable[[], str | None]) -> list[str]:
     """The pager's words; none for `cat` and the empty word."""
-    words = ctx.environ.get("GIT_PAGER")
-    words = words if words is not None else _configured(ctx)
-    words = words if words is not None else ctx.environ.get("PAGER", "less")
+    words = environ.get("GIT_PAGER")
+    words = words if words is not None else configured()
+    words = words if words is not None else environ.get("PAGER", "less")
     with suppress(ValueError):  # quotes that do not close
         argv = shlex.split(words)
         return [] if argv in ([], ["cat"]) else [os.path.expanduser(argv[0]), *argv[1:]]
     return []
-
-
-def _configured(ctx: Context) -> str | None:
-    """Git's setting, unless it comes from a file in a work tree."""
-    entry = next((entry for entry in reversed(ctx.config.entries) if entry.key == "core.pager"), None)
-    if entry is None or any(inside_work_tree(ctx.repo, entry.file, tree.path) for tree in worktrees(ctx.repo)):
-        return None
-    return entry.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from git_agent_runner.commands.lost import resume_plan
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Fallback = Literal["fail", "continue", "fresh", "picker"]
 Mode = Fallback | Literal["strict", "lenient"]
+Act = Callable[[Context, Plan, "Wish", Mode], int]
 
 STRICT = "Session resumption failed"
 
@@ -46,20 +48,22 @@ class Wish(NamedTuple):
     terminal: bool = False
 
 
-def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
+def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
     """Resume the run that was found, or do what the mode says instead. The exit status.
 
-    Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on.
+    Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on. `act` does another
+    thing with the plan than to run it here.
     """
+    act = act or _run
     if not isinstance(found, Record) or not (wish.wait or wish.kill):
-        return _go(ctx, wish, mode, found)
+        return _go(ctx, wish, mode, found, act)
     from git_agent_runner.commands import turns
 
     announced = False
     run = turns.end_live(ctx, found) if wish.kill else found
     while True:
         try:
-            return _go(ctx, wish, mode, run)
+            return _go(ctx, wish, mode, run, act)
         except UserError as error:
             if not wish.wait or error.code not in turns.HELD:
                 raise
@@ -90,14 +94,13 @@ def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> 
         return otherwise(ctx, wish, mode, record, error)
 
 
-def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> int:
+def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act) -> int:
     plan = planned(ctx, wish, mode, found)
     _say_instead(plan)
-    if wish.terminal:
-        from git_agent_runner.commands.window import in_window
+    return act(ctx, plan, wish, mode)
 
-        _refuse_in_hook_of_run(ctx)
-        return in_window(ctx, plan, wish, mode)
+
+def _run(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     if wish.dry_run:
         from git_agent_runner.commands.dry_run import dry_run
 
@@ -141,7 +144,7 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     from git_agent_runner.commands import output
     from git_agent_runner.drive import run
 
-    _refuse_in_hook_of_run(ctx)
+    refuse_in_hook_of_run(ctx)
     if plan.interactive and not (os.isatty(0) and os.isatty(1)):
         raise UserError(
             "an interactive session needs a terminal on stdin and stdout",
@@ -158,7 +161,7 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     return done
 
 
-def _refuse_in_hook_of_run(ctx: Context) -> None:
+def refuse_in_hook_of_run(ctx: Context) -> None:
     """An agent whose commit sets off a hook that starts an agent, whose commit … would never end (C12).
 
     An engine's environment has none of git's variables, so one that is there again says that git runs us: a hook.

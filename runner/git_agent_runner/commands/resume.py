@@ -9,7 +9,7 @@ import click
 
 from git_agent_runner import context, handover, parse
 from git_agent_runner.commands.find import Elsewhere, Where, find
-from git_agent_runner.commands.policy import Mode, Wish, go
+from git_agent_runner.commands.policy import Act, Mode, Wish, go
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
@@ -114,7 +114,14 @@ def command(  # noqa: PLR0917  click passes options by name
         kill=kill,
         terminal=terminal,
     )
-    return go(ctx, wish, "strict" if strict else fallback or _configured(ctx), _found(ctx, where, wish, trusted=trust))
+    mode: Mode = "strict" if strict else fallback or _configured(ctx)
+    return go(ctx, wish, mode, _found(ctx, where, wish, trusted=trust), _opening() if terminal else None)
+
+
+def _opening() -> Act:
+    from git_agent_runner.commands.window import in_window  # only that form pays for it
+
+    return in_window
 
 
 def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from git_agent_runner import handover
 from git_agent_runner.child import python
 from git_agent_runner.commands.dry_run import SCHEMA, planned
+from git_agent_runner.commands.policy import Mode, Wish, refuse_in_hook_of_run
 from git_agent_runner.context import Context
 from git_agent_runner.directory import work_tree_of
 from git_agent_runner.errors import UserError
@@ -20,15 +21,13 @@ from git_agent_runner.plan import Plan
 from git_agent_runner.present import print_json, say
 from git_agent_runner.text import command_line, quote
 
-if TYPE_CHECKING:
-    from git_agent_runner.commands.policy import Mode, Wish
-
 
 def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     """Open the window. The plan was made here to know that it can be; the window makes its own.
 
     Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
     """
+    refuse_in_hook_of_run(ctx)
     words = _words(ctx, plan, wish, mode, "=".join)
     cwd = plan.invocation.cwd if work_tree_of(ctx, plan.invocation.cwd) else ctx.cwd
     by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"

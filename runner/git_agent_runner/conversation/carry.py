@@ -10,11 +10,11 @@ from git_agent_runner import moved
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import place
 from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.conversation.seat import seat
 from git_agent_runner.engines.spec import Engine, StoreQuery, Version
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.preflight import hold
-from git_agent_runner.sessions import seat
 from git_agent_runner.store.holding import directory_id, hold_session, ourselves, signed
 from git_agent_runner.text import command_line
 

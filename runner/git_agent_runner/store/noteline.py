@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from git_agent_extractors.model import Session
-from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.store.layout import handle_of, is_handle, is_run_id
 from git_agent_runner.store.records import json_line
@@ -25,14 +24,9 @@ _ENGINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
 def render(record: Record) -> str:
-    """The record's line, without the line break. What could be a secret in the launch args is `redact.MARK`."""
-    from git_agent_runner import engines, redact  # option tables are for writers only
-
-    try:
-        options = engines.load(record.agent_name).options
-    except UserError:  # a profile of the person's own that is gone by now
-        options = ()
-
+    """The record's line, without the line break. Its launch args are written as they are: who writes a note hands in
+    what may leave the machine.
+    """
     values = (
         record.schema,
         record.handle,
@@ -40,7 +34,7 @@ def render(record: Record) -> str:
         record.agent_name,
         record.session._asdict(),
         record.branch,
-        {"args": list(redact.args(options, record.launch_args))},
+        {"args": list(record.launch_args)},
         record.updated_at,
         record.host,
     )

@@ -1,0 +1,19 @@
+"""Where a session has its lock: by its engine, its store and its id, whatever run and repository it is in."""
+
+from __future__ import annotations
+
+from git_agent_runner.context import Context
+from git_agent_runner.engines.spec import Engine, StoreQuery
+from git_agent_runner.model import Record
+from git_agent_runner.store import holding
+
+
+def seat(ctx: Context, record: Record, engine: Engine, value: str) -> holding.Seat:
+    root = engine.root(query(ctx, record, engine, value))
+    path = holding.session_lock(ctx.layout, ctx.environ, (engine.name, root), value)
+    return holding.Seat(path, value, record.handle, ctx.layout.common_dir)
+
+
+def query(ctx: Context, record: Record, engine: Engine, value: str) -> StoreQuery:
+    version = engine.parse_version(record.engine_version) or ()
+    return StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, value)
