@@ -158,11 +158,13 @@ def _fail(search: Search, revision: str | None = None) -> NoReturn:
     if search.corrupt is not None:
         raise search.corrupt
     what = f"branch '{search.branch}'" if search.branch else "the detached HEAD"
+    cut = refs.is_shallow(search.repo)
     raise UserError(
-        f"no run found for {f'commit {revision}' if revision else what}",
+        f"no run found for {f'commit {revision}' if revision else what}{' in this shallow clone' if cut else ''}",
         code="no_run",
         hints=(
             *search.says,
+            *(_deepen_hint(search) if cut else ()),
             *_by_name(search),
             *_fetch_hint(search),
             'start one: git agent start "<prompt>"; `git agent list` shows the runs of this repository',
@@ -203,28 +205,38 @@ def _doubt(search: Search, handle: str, why: str) -> None:
 
 def _way(search: Search, handle: str) -> str:
     """What leads on to a run that is not found here: where its branch is, or by tying it to where the person is."""
+    adopt, resume = f"git agent adopt {handle}", f'by name: git agent resume {handle} "<message>"'
     if handle in search.doubtful:
-        return f"if it is this branch's: git agent adopt {handle}"
+        return f"if it is this branch's: {adopt}"
     record = search.record(handle)
-    branch = record and search.branch_now(record)
-    if record is None or any(tree.branch == branch for tree in refs.worktrees(search.repo) if branch):
-        return f'by name: git agent resume {handle} "<message>"'
-    if branch is None:
-        there = trees.path_of(search.repo, record.worktree_id)
-        return f'by name: git agent resume {handle} "<message>"' if there else f"to adopt it: git agent adopt {handle}"
-    if branch in search.branches.heads:
+    branch = record and search.identities.owner(record)
+    if branch and all(tree.branch != branch for tree in refs.worktrees(search.repo)):
         return f"to go there: git switch {shlex.quote(branch)}"
-    return f"to adopt it: git agent adopt {handle}"
+    if record is None or branch or (record.branch is None and trees.path_of(search.repo, record.worktree_id)):
+        return resume
+    return f"to adopt it: {adopt}"
+
+
+def _remote(search: Search) -> str | None:
+    """Where what is not here would be fetched from."""
+    remotes = search.config.subsections("remote", "url")
+    chosen = search.config.last(f"branch.{search.branch or search.repo.branch}.remote")
+    return next((name for name in (chosen, "origin", *remotes) if name in remotes), None)
+
+
+def _deepen_hint(search: Search) -> list[str]:
+    """Runs are found by the commits that they began on or are noted on."""
+    remote = _remote(search)
+    cut = "the commits that runs began on, or are noted on, may not be in this clone"
+    return [f"{cut}; fetch them with: git fetch --unshallow {shlex.quote(remote)}"] if remote else []
 
 
 def _fetch_hint(search: Search) -> list[str]:
     """A clone brings no notes along, a partial one not what they say. Nothing is configured to be fetched."""
-    remotes = search.config.subsections("remote", "url")
+    remote = _remote(search)
     lost = len(promised.lost(search.repo, notes.REF))
-    if not remotes or (notes.exists(search.repo) and not lost):
+    if not remote or (notes.exists(search.repo) and not lost):
         return []
-    chosen = search.config.last(f"branch.{search.branch or search.repo.branch}.remote")
-    remote = next(name for name in (chosen, "origin", remotes[0]) if name in remotes)
     command = f"git agent notes fetch {shlex.quote(remote)}"
     if lost:
         return [

@@ -182,6 +182,11 @@ def commit_of(repo: Repository, revision: str) -> str | None:
     return in_repo(repo, *words, check=False).out.rstrip("\n") or None
 
 
+def is_shallow(repo: Repository) -> bool:
+    """Is the history cut off, as `git clone --depth` leaves it?"""
+    return in_repo(repo, "rev-parse", "--is-shallow-repository").out == "true\n"
+
+
 def missing(repo: Repository, oids: Iterable[str]) -> set[str]:
     """Those of these full object names that nothing has any more, in one process."""
     asked = list(dict.fromkeys(oids))

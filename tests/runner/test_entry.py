@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,4 +56,24 @@ sys.meta_path.insert(0, Hit())
     )
     words = (sys.executable, "-S", "-P", "-c", script)
     done = subprocess.run(words, env=cli.environ(), cwd=cli.repo.path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize(("program", "package"), [("git-agent", "git_agent_runner"), ("git-agent-hook", "git_agent_hooks")])
+def test_ctrl_c_is_silent_while_the_package_is_looked_for(cli: Cli, program: str, package: str) -> None:
+    """Faults C13: of all the time before the program's first line, this was the most."""
+    hit = f"""
+import os, sys
+class Hit:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{package}":
+            os.kill(os.getpid(), 2)
+sys.meta_path.insert(0, Hit())
+"""
+    lib = cli.home / "lib"
+    lib.mkdir()
+    (lib / "sitecustomize.py").write_text(hit)
+    words = (str(Path(sys.executable).with_name(program)), "hint")
+    env = {**cli.environ(), "PYTHONPATH": str(lib)}
+    done = subprocess.run(words, env=env, cwd=cli.repo.path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")

@@ -20,7 +20,7 @@ from support.gitrepo import dates, make
 from support.waiting import until
 
 WORK = "echo x >w; git add w; git commit -q -m agents"
-COMMAND = r"(?:^|[:;] )`?(git (?:-C \S+ )?(?:agent|switch|worktree|branch) [^`;]+)"
+COMMAND = r"(?:^|[:;] )`?(git (?:-C \S+ )?(?:agent|switch|worktree|branch|fetch) [^`;]+)"
 STEPS = 4  # hints that may have to be followed, one after the other
 
 
@@ -145,6 +145,22 @@ def clone_without_notes(cli: Cli, path: Path) -> Refused:
     return Refused(at(cli, path / "clone"), ("resume", "go on"))
 
 
+def shallow_clone_without_notes(cli: Cli, path: Path) -> Refused:
+    """As CI makes one."""
+    cli.begin(FAKE_CMD=WORK)
+    cli.repo.commit("c3")
+    cli.repo.git("clone", "-q", "--depth=1", cli.repo.path.as_uri(), str(path / "clone"))
+    clone = at(cli, path / "clone")
+    clone.repo.git("config", "agent.engine", "codex")
+    return Refused(clone, ("resume", "go on"))
+
+
+def shallow_clone_with_the_runs_of_the_job_before(cli: Cli, path: Path) -> Refused:
+    refused = shallow_clone_without_notes(cli, path)
+    shutil.move(cli.layout.root, refused.cli.layout.root)
+    return refused
+
+
 def record_damaged(cli: Cli, _: Path) -> Refused:
     Path(cli.layout.index_file(cli.begin().handle)).write_text("handle: [\n")
     return Refused(cli, ("resume", "go on"))
@@ -167,6 +183,8 @@ STATES: list[State] = [
     noted_by_an_agent_on_its_branch,
     session_of_a_run,
     clone_without_notes,
+    shallow_clone_without_notes,
+    shallow_clone_with_the_runs_of_the_job_before,
     record_damaged,
 ]
 

@@ -142,7 +142,7 @@ def test_new_branch_with_a_dead_branchs_name(repo: GitRepo, start: str) -> None:
     error = refused(repo)
     assert error.message == "no run found for branch 'feat'"
     assert error.hints[0] == (
-        f"run {H1} was skipped: it is older than this branch 'feat'; by name: git agent resume {H1} \"<message>\""
+        f"run {H1} was skipped: it is older than this branch 'feat'; to adopt it: git agent adopt {H1}"
     )
 
 
