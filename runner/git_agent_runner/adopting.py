@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import moved, refs, trees, trust
+from git_agent_runner import moved, refs, trees, trust, wording
 from git_agent_runner.adopted import Adoption
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.directory import work_tree_of
@@ -155,7 +155,7 @@ def _refuse_taken(ctx: Context, engine: Engine, value: str, branch: str | None) 
             f"session {value} is that of run {handle} already",
             code="session_taken",
             hints=(
-                f'git agent resume {handle} "<message>"',
+                f"git agent resume {handle} {wording.message(engine.name)}",
                 f"to tie that run to another branch: git agent adopt {handle}{named}",
             ),
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from git_agent_runner import detached, refs, trees
+from git_agent_runner import detached, refs, trees, wording
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note
@@ -205,15 +205,17 @@ def _doubt(search: Search, handle: str, why: str) -> None:
 
 def _way(search: Search, handle: str) -> str:
     """What leads on to a run that is not found here: where its branch is, or by tying it to where the person is."""
-    adopt, resume = f"git agent adopt {handle}", f'by name: git agent resume {handle} "<message>"'
+    adopt = f"git agent adopt {handle}"
     if handle in search.doubtful:
         return f"if it is this branch's: {adopt}"
     record = search.record(handle)
     branch = record and search.identities.owner(record)
     if branch and all(tree.branch != branch for tree in refs.worktrees(search.repo)):
         return f"to go there: git switch {shlex.quote(branch)}"
-    if record is None or branch or (record.branch is None and trees.path_of(search.repo, record.worktree_id)):
-        return resume
+    if record is None:
+        return f'by name: git agent resume {handle} "<message>"'
+    if branch or (record.branch is None and trees.path_of(search.repo, record.worktree_id)):
+        return f"by name: {wording.resume(record)}"
     return f"to adopt it: {adopt}"
 
 

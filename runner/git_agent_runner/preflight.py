@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from git_agent_runner import moved
+from git_agent_runner import moved, wording
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import Engine, Launch, Role, Version, dotted, within
@@ -52,13 +52,13 @@ def refuse_original(ctx: Context, record: Record) -> None:
     common_dir = moved.original(record, ctx.layout.common_dir, lambda: None)
     if common_dir is None:
         return
-    top, command = moved.top(common_dir), f"git agent resume {record.handle}"
+    top = moved.top(common_dir)
     raise UserError(
         f"run {record.handle} is still running in '{top}', the repository that this is a copy of",
         code="run_live",
         hints=(
-            f'wait for its end: {command} --wait "<message>"',
-            f'or end it there: cd {command_line((top,))} && {command} --kill "<message>"',
+            f"wait for its end: {wording.resume(record, '--wait')}",
+            f"or end it there: cd {command_line((top,))} && {wording.resume(record, '--kill')}",
         ),
     )
 
@@ -76,8 +76,8 @@ def _live(ctx: Context, record: Record) -> UserError:
 
 
 def _either(record: Record) -> tuple[str, ...]:
-    command = f"git agent resume {record.handle}"
-    return (f'wait for its end: {command} --wait "<message>"', f'or end it first: {command} --kill "<message>"')
+    wait, kill = wording.resume(record, "--wait"), wording.resume(record, "--kill")
+    return (f"wait for its end: {wait}", f"or end it first: {kill}")
 
 
 def able_program(ctx: Context, engine: Engine, record: Record, value: str | None, *, by_id: bool) -> Probe:

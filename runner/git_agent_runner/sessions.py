@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_agent_runner import wording
 from git_agent_runner.context import Context
 from git_agent_runner.conversation.seat import query, seat
 from git_agent_runner.engines import asking
@@ -28,7 +29,7 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
             f"run {record.handle} has no session id: {engine.name} printed none, and {named}",
             code="session_unknown",
             hints=(
-                f'if you know it: git agent resume {record.handle} --session VALUE "<message>"',
+                f"if you know it: {wording.resume(record, '--session', 'VALUE')}",
                 f'or start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             ),
         )
@@ -121,7 +122,7 @@ def _compared(ctx: Context, engine: Engine, sought: Sought, located: Located) ->
         words,
         code="session_parted",
         hints=(
-            f'to continue with the store\'s: git agent resume {record.handle} --session {query.session} "<message>"',
+            f"to continue with the store's: {wording.resume(record, '--session', query.session or '')}",
             away if not copy.exported else f"the run's copy is in '{folder}'",
         ),
     )
@@ -182,16 +183,16 @@ def _may_enter(engine: Engine, sought: Sought, left: Store) -> bool:
 def _elsewhere(engine: Engine, sought: Sought, left: Store, *, copied: bool) -> UserError:
     record, here = sought.record, engine.store(sought.query)
     place = f"'{here.root}'{_by(here)}" if here else "another place"
-    command = f"git agent resume {record.handle}"
     way = _way(engine, sought.query, left, here)
+    fresh = f'git agent resume {record.handle} --fallback fresh "<message>"'
     return UserError(
         f"session {sought.query.session} is in '{left.root}'{_by(left)}; {engine.name} now looks in {place}",
         code="store_elsewhere",
         hints=(
-            *([f'to continue there: {way} {command} "<message>"'] if way else []),
-            f'to copy the conversation here, where another account may read it: {command} --store "<message>"'
+            *([f"to continue there: {way} {wording.resume(record)}"] if way else []),
+            f"to copy the conversation here, where another account may read it: {wording.resume(record, '--store')}"
             if copied
-            else f'to start a new session here, in the same run: {command} --fallback fresh "<message>"',
+            else f"to start a new session here, in the same run: {fresh}",
         ),
     )
 

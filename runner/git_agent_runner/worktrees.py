@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
-from git_agent_runner import trees
+from git_agent_runner import trees, wording
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import HEADS
 from git_agent_runner.model import Record, Repository
@@ -106,15 +106,12 @@ def _there(record: Record, repo: Repository, top: str, elsewhere: Callable[[bool
 def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Place:
     if os.path.isdir(cwd):
         return Place(cwd)
-    resume = f"git agent resume {record.handle} --cwd DIR"
-    bound = (
-        f"mkdir -p {shlex.quote(cwd)}",
-        f'or start a new session in another one: {resume} --fallback fresh "<message>"',
-    )
+    fresh = f'git agent resume {record.handle} --cwd DIR --fallback fresh "<message>"'
+    bound = (f"mkdir -p {shlex.quote(cwd)}", f"or start a new session in another one: {fresh}")
     raise UserError(
         f"the directory of run {record.handle} is gone: '{cwd}'",
         code="directory_gone",
-        hints=(f'to run it in another one: {resume} "<message>"',) if elsewhere(False) else bound,
+        hints=(f"to run it in another one: {wording.resume(record, '--cwd', 'DIR')}",) if elsewhere(False) else bound,
     )
 
 

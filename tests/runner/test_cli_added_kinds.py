@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.store.locks import locked
 from support.added import WREN, WREN_PROGRAM, add, program
 from support.cli import Cli
 from support.terminal import Person
@@ -111,6 +112,17 @@ def test_a_resume_that_needs_a_terminal_says_so(only_in_a_terminal: Cli) -> None
     assert {line.split()[0] for line in cli.ok("engines", "--check", "wren").out.splitlines()} == {"kept"}
     again = cli.ok("start", "--resume", "MK2")
     assert "NOT resumed: wren resumes a session only in a terminal; starting a new session in run" in again.err
+
+
+def test_hints_name_the_form_that_it_has(only_in_a_terminal: Cli) -> None:
+    """Faults A18: a message cannot be given to it."""
+    cli, go_on = only_in_a_terminal, "to continue that one: git agent resume {} -i"
+    first = cli.begin("wren").handle
+    assert go_on.format(first) in cli.ok("start", "-e", "wren", "MK2").err
+    second = cli.pointers()["main"]
+    assert go_on.format(second) in cli.ok("adopt", first).err
+    with locked(cli.layout.run_lock(first)):
+        assert f"hint: wait for its end: git agent resume {first} --wait -i" in cli.run("resume", "MK3").lines
 
 
 def test_a_resume_in_a_terminal(only_in_a_terminal: Cli) -> None:

@@ -59,7 +59,9 @@ sys.meta_path.insert(0, Hit())
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize(("program", "package"), [("git-agent", "git_agent_runner"), ("git-agent-hook", "git_agent_hooks")])
+@pytest.mark.parametrize(
+    ("program", "package"), [("git-agent", "git_agent_runner"), ("git-agent-hook", "git_agent_hooks")]
+)
 def test_ctrl_c_is_silent_while_the_package_is_looked_for(cli: Cli, program: str, package: str) -> None:
     """Faults C13: of all the time before the program's first line, this was the most."""
     hit = f"""

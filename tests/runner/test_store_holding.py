@@ -47,7 +47,7 @@ def seat(layout: Layout, handle: str = HANDLE, session: str = SESSION, engine: s
     """As a run of that repository, whose person's HOME is beside it, sees the session."""
     environ = {"HOME": f"{os.path.dirname(layout.common_dir)}/home", **where}
     path = holding.session_lock(layout, environ, (engine, f"{environ['HOME']}/.codex"), session)
-    return Seat(path, session, handle, layout.common_dir)
+    return Seat(path, session, handle, '"<message>"', layout.common_dir)
 
 
 def take(layout: Layout, handle: str = HANDLE, **what: str) -> Lock:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from git_agent_runner import adopting, context, parse, refs
+from git_agent_runner import adopting, context, parse, refs, wording
 from git_agent_runner.adopted import Adoption, write
 from git_agent_runner.commands.find import Elsewhere, Where, find, resume_line
 from git_agent_runner.context import Context
@@ -70,7 +70,7 @@ class Adopted(NamedTuple):
 def _made(ctx: Context, adoption: Adoption) -> Adopted:
     before = pointer.read(ctx.repo, ctx.config).get(adoption.record.branch or "")
     record, warnings = write(ctx, adoption)
-    return Adopted(record, (*adoption.says, *_replaced(record, before)), warnings, adoption.origin)
+    return Adopted(record, (*adoption.says, *_replaced(ctx, record, before)), warnings, adoption.origin)
 
 
 def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
@@ -83,7 +83,7 @@ def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
         known.worktree_id if known.branch is None else "",
     )
     says = () if same else (f"run {run.handle} was that of {was} until now",)
-    return Adopted(done.record, (*says, *_replaced(done.record, done.replaced)), done.warnings, "record")
+    return Adopted(done.record, (*says, *_replaced(ctx, done.record, done.replaced)), done.warnings, "record")
 
 
 def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
@@ -136,11 +136,14 @@ def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption | Rec
     return found
 
 
-def _replaced(record: Record, before: str | None) -> tuple[str, ...]:
+def _replaced(ctx: Context, record: Record, before: str | None) -> tuple[str, ...]:
     if before is None or before == record.handle:
         return ()
-    resume = f'git agent resume {before} "<message>"'
-    return (f"branch '{record.branch}' used run {before} until now; to continue that one: {resume}",)
+    words = f"branch '{record.branch}' used run {before} until now"
+    try:
+        return (f"{words}; to continue that one: {wording.resume(ctx.runs.read(before))}",)
+    except UserError:  # its record cannot be read
+        return (words,)
 
 
 def _summary(ctx: Context, record: Record) -> Summary:

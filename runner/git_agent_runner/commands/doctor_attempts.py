@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from git_agent_extractors.model import NO_SESSION, SOURCES
+from git_agent_runner import wording
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands.doctor_finding import REPAIR, SETTLED, Finding, Known, key_twice
 from git_agent_runner.commands.progress import counted
@@ -41,7 +42,7 @@ def unsettled(known: Known) -> Iterator[Finding]:
             yield Finding(
                 "attempt_interrupted",
                 f"git-agent could not settle attempt {record.attempts} of run {record.handle}",
-                f'continue it: git agent resume {record.handle} "<message>"',
+                f"continue it: {wording.resume(record)}",
                 partial(close_dead, ctx, record),
             )
         elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
@@ -49,7 +50,7 @@ def unsettled(known: Known) -> Iterator[Finding]:
             yield Finding(
                 "engine_unwatched",
                 f"run {record.handle} is running unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
-                f'wait for its end: git agent resume {record.handle} --wait "<message>"; or end it first: --kill',
+                f"wait for its end: {wording.resume(record, '--wait')}; or end it first: --kill",
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from git_agent_runner import wording
 from git_agent_runner.commands.doctor_finding import SETTLED, Finding, Known
 from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context, find_program
@@ -102,5 +103,5 @@ def _expiring(record: Record, left: float) -> Finding:
     return Finding(
         "session_expiring",
         f"{record.agent_name} deletes session {record.session.value} of run {record.handle} {when}",
-        f'continue it: git agent resume {record.handle} "<message>"; or let {record.agent_name} keep sessions longer',
+        f"continue it: {wording.resume(record)}; or let {record.agent_name} keep sessions longer",
     )

@@ -6,9 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_runner import detached, trees
+from git_agent_runner import detached, trees, wording
 from git_agent_runner.context import Context
-from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Note, Record
 from git_agent_runner.present import hint, say, warn
@@ -105,7 +104,7 @@ def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:
         return older or found
     what = f"branch '{found.branch}'" if found.branch else "the detached HEAD"
     passed = f"skipping {found.agent_name}'s run {found.handle} of {what}"
-    say(f'{passed}: git agent resume {found.handle} "<message>" continues it')
+    say(f"{passed}: {wording.resume(found)} continues it")
     return older or UserError(f"no run of {engine} found for {what}", code="no_run")
 
 
@@ -169,5 +168,4 @@ def resume_line(ctx: Context, record: Record, *, pointed: bool = True) -> str:
     )
     handle = "" if here else f"{record.handle} "
     session = "" if record.session.value else "--session VALUE "
-    message = '"<message>"' if load(record.agent_name).headless else "-i"
-    return f"git agent resume {handle}{session}{message}"
+    return f"git agent resume {handle}{session}{wording.message(record.agent_name)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from git_agent_runner import wording
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.conversation.seat import seat
 from git_agent_runner.errors import UserError
@@ -30,7 +31,7 @@ def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Pl
         plan = _plan(ctx, wish, record)
     todo, name = plan.restore, plan.engine.name
     if todo and todo.behind and strict:
-        hint = f'to let the run\'s copy take its place: git agent resume {record.handle} "<message>"'
+        hint = f"to let the run's copy take its place: {wording.resume(record)}"
         raise UserError(todo.why(name, "has"), code="session_behind", hints=(hint,))
     if todo is None or wish.dry_run:
         return plan

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from git_agent_runner import context, settings, sharing
+from git_agent_runner import context, settings, sharing, wording
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import hint, print_json, say
@@ -84,7 +84,7 @@ def _way_on(ctx: Context) -> str:
         return "see them: git agent list"
     here = f"branch '{ctx.repo.branch}'" if ctx.repo.branch else "this work tree"
     if found.record:
-        return f'run {found.handle} is that of {here}: git agent resume "<message>"'
+        return f"run {found.handle} is that of {here}: git agent resume {wording.message(found.record.agent_name)}"
     engine = shown(found.note.agent_name) if found.note else "its engine"
     return f"run {found.handle} is that of {here}; if {engine} has its session here: git agent adopt {found.handle}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from git_agent_extractors.model import NOT_OFFERED, Refusal
+from git_agent_runner import wording
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Allowance, StoreQuery, Version
@@ -34,7 +35,7 @@ def say(ctx: Context, settled: Settled) -> None:
     if not found:
         return
     name = settled.attempt.agent_name
-    command = f'git agent resume {settled.record.handle} "<message>" -- '
+    command = f"{wording.resume(settled.record)} -- "
     allowances = allowing(ctx, settled.attempt, found)
     hints = tuple(f"to allow {what}: {command}{command_line(flags)}" for what, flags in allowances)
     asked = [refusal for refusal in found if refusal in settled.transcript.refused and refusal.text != NOT_OFFERED]

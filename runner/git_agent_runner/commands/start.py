@@ -7,7 +7,7 @@ import time
 
 import click
 
-from git_agent_runner import context, handover, parse, trees
+from git_agent_runner import context, handover, parse, trees, wording
 from git_agent_runner.commands.find import newest_with_session
 from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
 from git_agent_runner.context import Context
@@ -114,12 +114,10 @@ def _replaces(ctx: Context) -> str | None:
     if not (branch in pointer.read(ctx.repo, ctx.config) if branch else marked):
         return None
     found = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), None)
-    if found is None:
+    if found is None or found.record is None:
         return None
     here = f"branch '{branch}'" if branch else "this work tree"
-    return (
-        f'{here} used run {found.handle} until now; to continue that one: git agent resume {found.handle} "<message>"'
-    )
+    return f"{here} used run {found.handle} until now; to continue that one: {wording.resume(found.record)}"
 
 
 def _words(*, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import moved
+from git_agent_runner import moved, wording
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import place
 from git_agent_runner.conversation.place import Bundle
@@ -118,7 +118,7 @@ def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, orig
     refused = UserError(
         f"session {session} belongs to the repository '{top}', of which this is a copy, and cannot itself be copied",
         code="repository_copied",
-        hints=(f'continue it there: {there} && git agent resume {record.handle} "<message>"', _fresh(record)),
+        hints=(f"continue it there: {there} && {wording.resume(record)}", _fresh(record)),
     )
     try:
         new = place.another(session, _salt(ctx, record))
@@ -160,11 +160,11 @@ def _is_strange(home: str, known: Record, record: Record) -> bool:
 
 
 def _bound(engine: Engine, record: Record, session: str, home: str) -> UserError:
-    command = f"git agent resume {record.handle}"
+    there = wording.resume(record, "--cwd", command_line((home,)))
     return UserError(
         f"to {engine.name} session {session} is one of '{home}', not of the run's directory '{record.cwd}'",
         code="directory_bound",
-        hints=(f'to continue it there: {command} --cwd {command_line((home,))} "<message>"', _fresh(record)),
+        hints=(f"to continue it there: {there}", _fresh(record)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from git_agent_runner import wording
 from git_agent_runner.context import Context
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from git_agent_runner.model import Record
@@ -11,7 +12,7 @@ from git_agent_runner.store import holding
 def seat(ctx: Context, record: Record, engine: Engine, value: str) -> holding.Seat:
     root = engine.root(query(ctx, record, engine, value))
     path = holding.session_lock(ctx.layout, ctx.environ, (engine.name, root), value)
-    return holding.Seat(path, value, record.handle, ctx.layout.common_dir)
+    return holding.Seat(path, value, record.handle, wording.message(engine.name), ctx.layout.common_dir)
 
 
 def query(ctx: Context, record: Record, engine: Engine, value: str) -> StoreQuery:

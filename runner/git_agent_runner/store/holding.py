@@ -40,11 +40,12 @@ class Holder(NamedTuple):
 
 
 class Seat(NamedTuple):
-    """A session, and its lock, as a run of this repository sees it."""
+    """A session, and its lock, as a run of this repository sees it. `message`: what its engine takes with a resume."""
 
     path: str
     session: str
     handle: str
+    message: str
     common_dir: str
 
 
@@ -178,5 +179,5 @@ def held(seat: Seat, who: str) -> UserError:
     return UserError(
         f"{who} is at work on session {seat.session}",
         code="session_held",
-        hints=(f'wait for it: git agent resume {seat.handle} --wait "<message>"', "other runs: git agent list"),
+        hints=(f"wait for it: git agent resume {seat.handle} --wait {seat.message}", "other runs: git agent list"),
     )
