@@ -34,10 +34,11 @@ from git_agent_runner.verdict import Asked
 
 
 class Finished(NamedTuple):
-    """One attempt that has run: what it came to, and how its process ended."""
+    """One attempt that has run: what it came to, how its process ended, and what the person saw of it."""
 
     settled: Settled
     outcome: Outcome
+    view: View = View()
 
 
 def run(
@@ -78,7 +79,7 @@ def run(
             raise
         try:
             with caught(ENDING):  # one more Ctrl-C must not cost what the attempt came to
-                return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome, begun), outcome)
+                return Finished(settle(ctx, _asked(plan), live.record, live.attempt, outcome, begun), outcome, view)
         except UserError as error:
             error.hints = (*error.hints, *_unsettled(live.record))
             raise

@@ -26,8 +26,8 @@ SHARE = 50  # and so many times as long as the last one took
 
 class View(NamedTuple):
     """What the person sees while the engine runs. `chunk` gets the engine's bytes, `events` what they mean; `close`
-    comes after the last of them. `watched` gets the question that they must ask while they wait for a reader: must the
-    engine end now?
+    comes after the last of them, and `error` then tells the engine's error, if that is the last thing seen. `watched`
+    gets the question that they must ask while they wait for a reader: must the engine end now?
     """
 
     chunk: Callable[[Source, bytes], None] | None = None
@@ -35,6 +35,7 @@ class View(NamedTuple):
     stall: Callable[[float], None] | None = None
     watched: Callable[[Callable[[], bool]], None] | None = None
     close: Callable[[], None] | None = None
+    error: Callable[[], str] = str
 
 
 class Live:

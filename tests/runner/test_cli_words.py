@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from git_agent_runner import present
 from git_agent_runner.engines import MODULES, load
 from support.cli import Cli
+from support.terminal import Person
+
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 
 
 def test_a_verbose_start_says_how_it_chose(cli: Cli) -> None:
@@ -29,6 +33,24 @@ def test_a_summary_breaks_at_blanks(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     lines = capsys.readouterr().err.splitlines()
     assert max(map(len, lines)) <= 80
     assert " ".join(line.strip() for line in lines[2:4]).split() == ["run", *run.split()]
+
+
+FAILURES = {
+    "codex": ("codex/0.171.0/auth-failure", "Incorrect API key provided", 2),  # a retry, which names it, too
+    "claude": ("claude/2.1.332/resume-unknown-stream-json", "No conversation found with session ID", 1),
+    "copilot": ("copilot/1.0.102/auth-failure", "Authentication failed with provider", 1),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_told_once_on_a_terminal(cli: Cli, name: str) -> None:
+    """Faults B17: the engine's words were shown as they came, and once more in the summary."""
+    recording, words, times = FAILURES[name]
+    person = Person(cli)
+    stdout = RECORDINGS / recording / "stdout"
+    status = person.wait(person.start("start", "-e", name, "x", FAKE_OUT=str(stdout), FAKE_EXIT="1"))
+    assert (status, person.seen.count(words)) == (1, times), person.seen
+    assert f"warning: {name}: {cli.record().status}" in person.seen
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "iflow"])

@@ -110,3 +110,5 @@ def test_an_end_does_not_repeat_its_error() -> None:
         renderer.text(Event("error", "429 slow down")) + renderer.text(ended) == "error: 429 slow down\nrate_limited\n"
     )
     assert renderer.text(ended._replace(text="no")) == "rate_limited: no\n"
+    assert (renderer.text(Event("message", "429 slow down")), renderer.error) == ("", "429 slow down")
+    assert (renderer.text(Event("message", "ok")), renderer.error) == ("ok\n", "")

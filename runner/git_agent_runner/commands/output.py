@@ -43,14 +43,14 @@ def view(*, raw: bool, as_json: bool, spent: float | None = 0.0) -> View:
     out = _Through()
 
     def events(found: list[Event]) -> None:
-        out.write(
-            "stdout", "".join(renderer.text(of_event(event, spent)) for event in found).encode("utf-8", "replace")
-        )
+        told = (event for event in found if event.kind != "end")  # the summary says how it ended
+        text = "".join(renderer.text(of_event(event, spent)) for event in told)
+        out.write("stdout", text.encode("utf-8", "replace"))
 
     def close() -> None:
         out.write("stdout", renderer.close().encode())
 
-    return View(events=events, stall=_stall, watched=out.watched, close=close)
+    return View(events=events, stall=_stall, watched=out.watched, close=close, error=lambda: renderer.error)
 
 
 class _Through:
@@ -120,7 +120,8 @@ def _warn(ctx: Context, done: Finished) -> None:
         hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
     if verdict.status != "completed":
         ender = attempts.ender(ctx.layout, settled.attempt) if done.outcome.received else None
-        reason = f"ended by {ender}" if ender else settled.transcript.error
+        said = None if settled.transcript.error == done.view.error() else settled.transcript.error
+        reason = f"ended by {ender}" if ender else said
         warn(f"{record.agent_name}: {verdict.status}{f': {reason}' if reason else ''}", _remedy(done))
 
 

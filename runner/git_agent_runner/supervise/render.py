@@ -20,27 +20,28 @@ _DIM, _RED, _YELLOW, _CYAN, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36
 
 class Renderer:
     """Events to text, for one attempt. It joins a message that comes in pieces (gemini's `delta`), and says once what
-    an engine says twice: an error, and an end for that reason (codex, claude).
+    an engine says twice: an error, then a message (qwen) or an end with the same words (codex, claude). `error` is the
+    error that was shown last, if nothing came after it.
     """
 
     def __init__(self, *, colour: bool, width: int) -> None:
         self._colour = colour
         self._width = width
         self._unfinished = False
-        self._error = ""
+        self.error = ""
 
     def text(self, event: Event) -> str:
         """What to write as it is: whole lines, or a piece of one that later text completes."""
         if event.kind == "message" and event.data.get("delta"):
             self._unfinished = not event.text.endswith("\n") if event.text else self._unfinished
             return "\n".join(map(_visible, event.text.split("\n")))
-        if event.kind == "error":
-            self._error = event.text
-        elif event.kind == "end" and event.text == self._error:
+        if event.kind in ("message", "end") and event.text == self.error:
             event = event._replace(text="")
         lines = render(event, colour=self._colour, width=self._width)
         if not lines:
             return ""
+        if event.kind not in ("usage", "end"):
+            self.error = event.text if event.kind == "error" else ""
         start, self._unfinished = "\n" if self._unfinished else "", False
         return f"{start}{lines}\n"
 
