@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from git_agent_runner.store import joining, notes
+from support.chaos import KILL, KNOWN, waiting
 from support.cli import Cli
 from support.gitrepo import GitRepo, make
 from support.noted import line, noted, raw
@@ -53,6 +54,20 @@ def test_a_run_goes_to_another_clone(two: tuple[Cli, Cli]) -> None:
     assert other.repo.git("config", "--get-all", "notes.rewriteRef") == notes.REF
     assert shared(other, "fetch") == shared(other, "push") == (0, 0)
     assert other.run("resume", "x").lines[0].startswith(f"fatal: run {begun.handle} is known here only by its note")
+
+
+def test_a_run_whose_git_agent_was_killed_is_noted_before_notes_are_pushed(two: tuple[Cli, Cli]) -> None:
+    """Another clone would take the branch's older run for its newest (a walk of `make chaos` found it)."""
+    one, other = two
+    older = one.begin("codex")
+    one.run("start", "-e", "codex", "work", FAKE_CMD=f"{waiting(KNOWN)}; {KILL}")
+    (killed,) = {row["handle"] for row in one.ok("list", "--json").json["runs"]} - {older.handle}
+    done = one.ok("notes", "push")
+    assert f"git-agent could not settle attempt 1 of run {killed}" in done.err
+    assert done.out == "fetched 0 runs from origin, pushed 2 runs\n"
+    other.ok("notes", "fetch")
+    refused = other.run("resume", "x")
+    assert f"fatal: run {killed} is known here only by its note" in refused.err
 
 
 def test_both_sides_keep_all(two: tuple[Cli, Cli]) -> None:

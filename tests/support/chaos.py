@@ -29,6 +29,15 @@ COMMAND = re.compile(r"(?:^hint: |: )(git (?:agent (?:resume|adopt|start)|switch
 OPEN = re.compile(r"\b(DIR|HANDLE|VALUE|NAME|SESSION)\b")
 
 
+# What an engine's stand-in does: once its session is in the record, it kills the git-agent that started it.
+KNOWN = "grep -q value.*-.*- $(git rev-parse --git-common-dir)/agent/index/$GIT_AGENT_HANDLE.yaml"
+KILL = "kill -9 $(ps -o ppid= $PPID)"
+
+
+def waiting(condition: str) -> str:
+    return f"i=0; until {condition} || [ $((i+=1)) -gt 6000 ]; do sleep 0.05; done"
+
+
 class Walk:
     """One walk; `done` is what was done so far, for the message that tells of a failure."""
 
@@ -135,10 +144,7 @@ class Walk:
         if name := self._branch():
             self._say(f"start {name}, killed")
             pointed = f"git config --get-all branch.{name}.agentHandle | grep -q $GIT_AGENT_HANDLE"
-            record = "$(git rev-parse --git-common-dir)/agent/index/$GIT_AGENT_HANDLE.yaml"
-            known = f"grep -q value.*-.*- {record}"
-            wait = f"i=0; until {pointed} && {known} || [ $((i+=1)) -gt 600 ]; do sleep 0.05; done"
-            self._start(name, FAKE_CMD=f"{wait}; kill -9 $(ps -o ppid= $PPID)")
+            self._start(name, FAKE_CMD=f"{waiting(f'{pointed} && {KNOWN}')}; {KILL}")
 
     def _moved(self) -> None:
         """The agent renames the branch that it is on, to a new name or to one that was there before."""

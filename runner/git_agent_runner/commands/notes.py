@@ -7,12 +7,13 @@ import time
 import click
 
 from git_agent_runner import context, settings, sharing, wording
+from git_agent_runner.commands.policy import closed
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import hint, print_json, say
 from git_agent_runner.resolve import resolve
 from git_agent_runner.sharing import Shared
-from git_agent_runner.store import joining, notes
+from git_agent_runner.store import cache, joining, notes
 from git_agent_runner.text import shown
 
 SCHEMA = 1
@@ -35,8 +36,16 @@ def push(remote: str | None, as_json: bool) -> int:
     """
     ctx = context.load()
     name = sharing.choose(ctx, remote)
+    _settle(ctx)
     _tell(ctx, name, sharing.push(ctx, name), as_json=as_json)
     return 0
+
+
+def _settle(ctx: Context) -> None:
+    """A run whose git-agent was killed has no note yet, so other clones would take an older one for its branch's."""
+    for row in cache.listing(ctx.layout, time.time()).rows:
+        if row.status != "completed":
+            closed(ctx, ctx.runs.read(row.handle))
 
 
 @command.command(short_help="Join the remote's notes with ours")
