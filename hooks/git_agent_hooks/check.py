@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_agent_hooks.staged import staged
-from git_agent_runner.commands.doctor import examine
+from git_agent_runner.commands.doctor_examine import examine
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import fatal
 from git_agent_runner.text import shown

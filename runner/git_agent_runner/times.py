@@ -39,3 +39,15 @@ def duration(text: str) -> float | None:
     """Seconds of `90`, `90s`, `5m`, `1.5h`, `30d` or `8w`; None for anything else."""
     found = _DURATION.fullmatch(text)
     return float(found[1]) * _UNITS[found[2]] if found else None
+
+
+def age(text: str, now: float) -> str:
+    """`3 min ago`, from a record's time; the text itself where it is none."""
+    then = moment(text)
+    if then is None:
+        return text
+    seconds = now - then
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return f"{max(0, int(seconds))} s ago"

@@ -19,7 +19,7 @@ import pytest
 from git_agent_extractors import ordinary
 from git_agent_runner import context, git, pruning, refs
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands import doctor, many, progress
+from git_agent_runner.commands import doctor_examine, many, progress
 from git_agent_runner.context import timestamp
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
@@ -97,7 +97,7 @@ def test_doctor_reads_each_attempt_once(cli: Cli, monkeypatch: pytest.MonkeyPatc
         return whole(path, limit)
 
     monkeypatch.setattr(ordinary, "whole", counted)
-    known, _ = doctor.examine()
+    known, _ = doctor_examine.examine()
     assert sorted(known.runs) == ["aaaaaaaa", "bbbbbbbb"]
     assert sorted(path for path in read if path.endswith("attempt.yaml")) == sorted(
         f"{layout.attempt(run_id, 1)}/attempt.yaml" for run_id in known.runs.values()
@@ -177,7 +177,7 @@ def test_doctor_says_when_pointers_slow_every_git_command(
     with open(cli.repo.path / ".git" / "config", "a", encoding="utf-8") as file:
         file.writelines(f'[branch "b{number}"]\n\tagentHandle = aaaaaaaa\n' for number in range(count))
     monkeypatch.chdir(cli.repo.path)
-    found = [one for one in doctor.examine()[1] if one.code == "pointers_many"]
+    found = [one for one in doctor_examine.examine()[1] if one.code == "pointers_many"]
     assert [" ".join(one.problem.split()[:2]) for one in found] == said
     assert all(one.mend.startswith("git agent prune --merged") for one in found)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands import doctor
+from git_agent_runner.commands import doctor_examine
 from git_agent_runner.commands.doctor_finding import Finding
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
@@ -54,7 +54,7 @@ def finding(cli: Cli, code: str, harm: Harm) -> Finding:
     attempts.new_run(cli.layout, record.run_id)
     attempts.begin(cli.layout, ended)
     harm(cli, record)
-    _, found = doctor.examine()
+    _, found = doctor_examine.examine()
     (one,) = (one for one in found if one.code == code)
     return one
 

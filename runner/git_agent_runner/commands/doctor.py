@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-
 import click
 
-from git_agent_runner import context
-from git_agent_runner.commands import doctor_attempts as attempts
-from git_agent_runner.commands import doctor_locks as locks
-from git_agent_runner.commands import doctor_notes as damage
-from git_agent_runner.commands import doctor_records as records
 from git_agent_runner.commands import doctor_refs as refs
-from git_agent_runner.commands import doctor_sessions as sessions
-from git_agent_runner.commands import doctor_setup as setup
-from git_agent_runner.commands.doctor_finding import Finding, Known, look
+from git_agent_runner.commands.doctor_examine import examine
+from git_agent_runner.commands.doctor_finding import Finding
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import print_json, warn
 from git_agent_runner.text import shown
 
 SCHEMA = 1
 ROUNDS = 4  # what is mended may show what was hidden by it: a record, then its attempt, then its note
-
-# In this order: what keeps others from being mended comes first.
-FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
-    setup.settings,
-    setup.read_only,
-    setup.identity,
-    locks.stale,
-    attempts.scraps,
-    attempts.half_written,
-    records.corrupt,
-    records.doubled,
-    records.unrecorded,
-    records.without_directory,
-    attempts.unsettled,
-    damage.damaged,
-    refs.pointers,
-    refs.carried,
-    refs.malformed,
-    refs.unnoted,
-    setup.engines,
-    sessions.sessions,
-)
 
 
 @click.command(short_help="Find and fix what is wrong in this repository")
@@ -68,13 +37,6 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
     else:
         _print(left, done, elsewhere)
     return 1 if left else 0
-
-
-def examine() -> tuple[Known, list[Finding]]:
-    refused: list[UserError] = []
-    ctx = context.load(refused=refused.append)
-    known = look(ctx, time.time(), tuple(refused))
-    return known, [finding for finder in FINDERS for finding in finder(known)]
 
 
 def _mend(finding: Finding, *, repair: bool, prune: bool, done: dict[str, list[str]]) -> bool:

@@ -15,7 +15,7 @@ from git_agent_runner.model import Note, State
 from git_agent_runner.present import hint, print_json, table, warn
 from git_agent_runner.store import attempts, cache
 from git_agent_runner.store.cache import Row
-from git_agent_runner.times import moment, told
+from git_agent_runner.times import age, moment, told
 
 NEWEST = 50
 NOTED = "noted"  # the status of a run that only a note knows
@@ -88,20 +88,15 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
         row.handle,
         row.agent_name,
         row.branch or ("(detached)" if row.role == "work" else f"({row.role})"),
-        status(ctx, row, state(ctx, row)),
+        status(ctx, row, _state(ctx, row)),
         age(row.updated_at, now),
         commit,
         session,
     )
 
 
-def state(ctx: Context, row: Row) -> State:
-    """What the run's locks say. A completed run is at rest, which saves a look at its attempts."""
-    if row.status == NOTED:
-        return "finished"
-    if row.status == "completed" and not attempts.queued(ctx.layout, row.handle):
-        return "finished"
-    return attempts.state(ctx.layout, row.handle, row.run_id)
+def _state(ctx: Context, row: Row) -> State:
+    return "finished" if row.status == NOTED else cache.state(ctx.layout, row)
 
 
 def status(ctx: Context, row: Row, now: State) -> str:
@@ -114,20 +109,8 @@ def status(ctx: Context, row: Row, now: State) -> str:
     return (last and last.status) or "interrupted"
 
 
-def age(text: str, now: float) -> str:
-    """`3 min ago`, from a record's time; the text itself where it is none."""
-    then = moment(text)
-    if then is None:
-        return text
-    seconds = now - then
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return f"{max(0, int(seconds))} s ago"
-
-
 def _object(ctx: Context, row: Row, commit_missing: bool) -> dict[str, Any]:
-    now = state(ctx, row)
+    now = _state(ctx, row)
     return {
         "handle": row.handle,
         "runId": row.run_id,

@@ -10,6 +10,7 @@ from git_agent_runner.conversation.seat import seat
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume
+from git_agent_runner.preflight import hold
 from git_agent_runner.present import say
 from git_agent_runner.store import holding
 
@@ -26,7 +27,8 @@ def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Pl
     if plan.carry and not wish.dry_run:
         from git_agent_runner.conversation.carry import perform  # a rare need
 
-        record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
+        with hold(ctx, record):
+            record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
         say(plan.carry.why("was"))
         plan = _plan(ctx, wish, record)
     todo, name = plan.restore, plan.engine.name

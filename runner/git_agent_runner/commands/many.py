@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from git_agent_runner import refs, settings, worktrees
 from git_agent_runner.commands import pool
 from git_agent_runner.commands.dry_run import planned
-from git_agent_runner.commands.list import state
 from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
@@ -101,7 +100,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
     sessions: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), cache.by_start(row))):
         place = f"branch '{row.branch}'" if row.branch else f"'{row.cwd}'"
-        live = state(ctx, row) in ("running", "waiting")
+        live = cache.state(ctx.layout, row) in ("running", "waiting")
         if live and not wanted.kill:
             taken.setdefault(place, row.handle)
             yield Skipped(_facts(row), "it is still running; --kill ends it first")

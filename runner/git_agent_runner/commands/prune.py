@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from git_agent_runner import context, pruning
-from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.present import print_json, table, warn
@@ -17,7 +16,7 @@ from git_agent_runner.pruning import Criteria, Run
 from git_agent_runner.store import cache
 from git_agent_runner.store.cache import Row
 from git_agent_runner.text import shown
-from git_agent_runner.times import duration, told
+from git_agent_runner.times import age, duration, told
 
 SCHEMA = 1
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -12,7 +12,6 @@ from git_agent_extractors.model import SOURCES, Transcript
 from git_agent_runner import context
 from git_agent_runner.commands.doctor_sessions import expiring
 from git_agent_runner.commands.find import Where, found_record, resume_line
-from git_agent_runner.commands.list import age
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
@@ -24,7 +23,7 @@ from git_agent_runner.refs import commit_summary
 from git_agent_runner.store import attempts
 from git_agent_runner.store.liveness import living
 from git_agent_runner.text import command_line, shown
-from git_agent_runner.times import told
+from git_agent_runner.times import age, told
 
 SCHEMA = 1
 

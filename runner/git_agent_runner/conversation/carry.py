@@ -14,7 +14,6 @@ from git_agent_runner.conversation.seat import seat
 from git_agent_runner.engines.spec import Engine, StoreQuery, Version
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
-from git_agent_runner.preflight import hold
 from git_agent_runner.store.holding import directory_id, hold_session, ourselves, signed
 from git_agent_runner.text import command_line
 
@@ -69,12 +68,13 @@ def needed(
 
 
 def perform(ctx: Context, engine: Engine, binary: str, carry: Carry) -> Record:
-    """Do it; the record as it is then. Raises UserError `run_live`, `session_held`, `session_not_placed`."""
+    """Do it, for who holds the run's lock; the record as it is then.
+
+    Raises UserError `session_held`, `session_not_placed`.
+    """
     record = carry.record
-    with (
-        hold(ctx, record),
-        hold_session(seat(ctx, record, engine, carry.session), ourselves(ctx.layout, record, record.updated_at)),
-    ):
+    holder = ourselves(ctx.layout, record, record.updated_at)
+    with hold_session(seat(ctx, record, engine, carry.session), holder):
         try:
             _put(ctx, engine, binary, carry)
         except (OSError, ValueError) as error:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
-from git_agent_runner.store import atomic
+from git_agent_runner.model import Record, State
+from git_agent_runner.store import atomic, attempts
 from git_agent_runner.store.document import CorruptRecord, ignore, read_text
 from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
@@ -97,6 +97,13 @@ def listing(layout: Layout, now: float, wanted: Wanted = ALL, warn: Callable[[st
             return _listing(layout, now, wanted, stamps, _load(layout.cache_file), warn)
         except ValueError:  # a line of the cache that we would not write
             return _listing(layout, now, wanted, stamps, b"", warn)
+
+
+def state(layout: Layout, row: Row) -> State:
+    """What the run's locks say. A completed run is at rest, which saves a look at its attempts."""
+    if row.status == "completed" and not attempts.queued(layout, row.handle):
+        return "finished"
+    return attempts.state(layout, row.handle, row.run_id)
 
 
 def _listing(

@@ -1,0 +1,46 @@
+"""What `git agent doctor` finds: every kind of finding, looked for in one order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from git_agent_runner import context
+from git_agent_runner.commands import doctor_attempts as attempts
+from git_agent_runner.commands import doctor_locks as locks
+from git_agent_runner.commands import doctor_notes as damage
+from git_agent_runner.commands import doctor_records as records
+from git_agent_runner.commands import doctor_refs as refs
+from git_agent_runner.commands import doctor_sessions as sessions
+from git_agent_runner.commands import doctor_setup as setup
+from git_agent_runner.commands.doctor_finding import Finding, Known, look
+from git_agent_runner.errors import UserError
+
+# In this order: what keeps others from being mended comes first.
+FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
+    setup.settings,
+    setup.read_only,
+    setup.identity,
+    locks.stale,
+    attempts.scraps,
+    attempts.half_written,
+    records.corrupt,
+    records.doubled,
+    records.unrecorded,
+    records.without_directory,
+    attempts.unsettled,
+    damage.damaged,
+    refs.pointers,
+    refs.carried,
+    refs.malformed,
+    refs.unnoted,
+    setup.engines,
+    sessions.sessions,
+)
+
+
+def examine() -> tuple[Known, list[Finding]]:
+    refused: list[UserError] = []
+    ctx = context.load(refused=refused.append)
+    known = look(ctx, time.time(), tuple(refused))
+    return known, [finding for finder in FINDERS for finding in finder(known)]
