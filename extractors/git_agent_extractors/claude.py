@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 
+from git_agent_extractors.claude_items import ASKED, SYNTHETIC, tool_result
 from git_agent_extractors.model import Event, Status
 from git_agent_extractors.profile import (
-    FAILED,
-    NO_DATA,
     NOTHING,
     UUID,
     ErrorRule,
@@ -30,7 +29,6 @@ from git_agent_extractors.profile import (
     end,
     failure,
     gist,
-    made,
     numbers,
     refused,
     spoken,
@@ -44,17 +42,12 @@ _USAGE = {
     "cache_read_input_tokens": "cache_read_input_tokens",
     "cache_creation_input_tokens": "cache_creation_input_tokens",
 }
-SYNTHETIC = "<synthetic>"  # the model of an error in the clothes of a message
 _GONE = re.compile(r"No conversation found|.*requires a valid session ID")
 
 
 def blocks(message: Object) -> list[Object]:
     content = message.get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def tool_result(content: str, is_error: object) -> Event:
-    return made(("tool_result", content, "", FAILED if is_error else NO_DATA))
 
 
 def of_block(block: Object) -> Event | None:
@@ -78,10 +71,6 @@ def _assistant(obj: Object) -> Events:
         words = "\n".join(text(block, "text") for block in blocks(message))
         return (failure(words, by_code(obj.get("api_error_status")), fatal=False),)
     return [event for block in blocks(message) if (event := of_block(block))]
-
-
-# 1.0.24 says it here alone, later ones in `permission_denials`, too (claude/1.0.24/x01-mutate-default-perm).
-ASKED = "Claude requested permissions to "
 
 
 def results(obj: Object) -> list[Event]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from git_agent_extractors.gemini_items import NOTICE, tool_result, tool_use
 from git_agent_extractors.model import Event, Status
 from git_agent_extractors.profile import (
     DELTA,
-    FAILED,
     NO_DATA,
     NOTHING,
     UUID,
@@ -27,10 +27,7 @@ from git_agent_extractors.profile import (
     classify,
     end,
     failure,
-    gist,
-    made,
     numbers,
-    refused,
     table,
     text,
 )
@@ -38,22 +35,6 @@ from git_agent_extractors.profile import (
 
 def _init(obj: Object) -> Events:
     return (Event("usage", data={"model": text(obj, "model")}),)
-
-
-def tool_use(name: str, parameters: Object) -> Events:
-    return (made(("tool_call", gist(parameters), name, NO_DATA)),)
-
-
-def tool_result(status: object, output: str, error: object) -> Events:
-    result = made(("tool_result", output, "", FAILED if status == "error" else NO_DATA))
-    return (result, refused()) if isinstance(error, dict) and error.get("type") == "policy_violation" else (result,)
-
-
-# gemini/0.20.2/start-stream-json prints it as if the model had said it.
-NOTICE = (
-    "The --prompt (-p) flag has been deprecated and will be removed in a future version."
-    " Please use a positional argument for your prompt. See gemini --help for more information.\n"
-)
 
 
 def _message(obj: Object) -> Events:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from git_agent_extractors.claude import blocks, denials, of_block, results, tool_result
+from git_agent_extractors.claude import blocks, denials, of_block, results
+from git_agent_extractors.claude_items import tool_result
 from git_agent_extractors.model import NOT_OFFERED, Event, Status
 from git_agent_extractors.profile import (
     NOTHING,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from git_agent_extractors.claude import ASKED, SYNTHETIC, tool_result
+from git_agent_extractors.claude_items import ASKED, SYNTHETIC, tool_result
 from git_agent_extractors.model import Event
 from git_agent_extractors.profile import NO_DATA, NOTHING, Events, gist, made
 from git_agent_extractors.typed import quick

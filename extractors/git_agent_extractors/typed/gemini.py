@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from git_agent_extractors import gemini
-from git_agent_extractors.gemini import NOTICE
+from git_agent_extractors import gemini_items
+from git_agent_extractors.gemini_items import NOTICE
 from git_agent_extractors.profile import DELTA, NO_DATA, NOTHING, Events, Object, made
 from git_agent_extractors.typed import quick
 
@@ -34,7 +34,7 @@ class _ToolUse(_Line, tag="tool_use"):
     parameters: Object = {}
 
     def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
-        return gemini.tool_use(self.tool_name, self.parameters)
+        return gemini_items.tool_use(self.tool_name, self.parameters)
 
 
 class _ToolResult(_Line, tag="tool_result"):
@@ -43,7 +43,7 @@ class _ToolResult(_Line, tag="tool_result"):
     error: Any = None
 
     def events(self, session: str | None) -> Events | None:  # noqa: ARG002  the shape of Line
-        return gemini.tool_result(self.status, self.output, self.error)
+        return gemini_items.tool_result(self.status, self.output, self.error)
 
 
 read = quick(msgspec.json.Decoder(_Message | _ToolUse | _ToolResult))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from git_agent_extractors import opencode
+from git_agent_extractors import opencode_items
 from git_agent_extractors.profile import NO_DATA, NOTHING, Events, Object, gist, made
 from git_agent_extractors.typed import quick
 
@@ -71,8 +71,10 @@ class _ToolUse(_Line, tag="tool_use"):
     def told(self) -> Events:
         state = self.part.state
         broken = state.status == "error"
-        failed = broken or opencode.command_failed(state.metadata.exit)
-        return opencode.tool_use(self.part.tool, gist(state.input), state.error if broken else state.output, failed)
+        failed = broken or opencode_items.command_failed(state.metadata.exit)
+        return opencode_items.tool_use(
+            self.part.tool, gist(state.input), state.error if broken else state.output, failed
+        )
 
 
 class _StepFinish(_Line, tag="step_finish"):
@@ -80,7 +82,7 @@ class _StepFinish(_Line, tag="step_finish"):
 
     def told(self) -> Events:
         part = self.part
-        return opencode.step_finish(part.reason, part.tokens, {"cost": part.cost})
+        return opencode_items.step_finish(part.reason, part.tokens, {"cost": part.cost})
 
 
 read = quick(msgspec.json.Decoder(_StepStart | _Text | _Reasoning | _ToolUse | _StepFinish))
