@@ -90,22 +90,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _quietly(actions: Sequence[Action], fired: Fired) -> int:
-    """Do them all. At most one line is said, and git's command goes on whatever happens.
+    """Do them all. At most one line is said, and one for each review that has ended meanwhile; git's command goes on
+    whatever happens.
 
     A setting that is not to be used stops nothing here: a commit that is not recorded now never will be.
     """
     lines: list[str] = []
     try:
-        ctx = load(fired.environ, lambda error: lines.append(error.message))
+        ctx = load(fired.environ, lambda error: lines.append(error.message), tell=False)
     except UserError as error:
-        lines += [] if _silenced() else [error.message]
+        lines = [] if _silenced() else [*lines, error.message][:1]
     else:
         for action in actions:
             lines += _line(action, ctx, fired)
-        lines = lines if ctx.settings.hints else []
-    for line in lines[:1]:
+        lines = [*lines[:1], *_reviews(ctx)] if ctx.settings.hints else []
+    for line in lines:
         say(line, fired.environ)
     return 0
+
+
+def _reviews(ctx: Context) -> list[str]:
+    if not os.path.isdir(f"{ctx.layout.root}/verdicts/untold"):
+        return []
+    from git_agent_runner.review.outcomes import take_lines
+
+    return take_lines(ctx.layout)
 
 
 def _silenced() -> bool:

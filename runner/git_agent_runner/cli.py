@@ -31,6 +31,7 @@ COMMANDS = {
     "adopt": "Import a session the engine already has",
     "extract": "Read a recorded transcript",
     "review": "Have a change looked at; the exit status is the verdict",
+    "reviews": "List the reviews of commits, newest first",
     "watch": "Resume runs that die or fail, as your policies say",
     "allow": "Approve a tracked policies file in its present form",
     "engines": "Show which engines are installed and can resume",

@@ -42,10 +42,13 @@ def load(
     environ: Mapping[str, str] = os.environ,
     refused: Callable[[UserError], None] | None = None,
     warn: Callable[[str], None] = ignore,
+    *,
+    tell: bool = True,
 ) -> Context:
     """Raises UserError where there is no repository with a work tree, or a setting is not to be used.
 
-    `refused` gets such settings instead, and they count as not set. `warn`: see Index.
+    `refused` gets such settings instead, and they count as not set. `warn`: see Index. `tell`: a line on stderr for
+    each review that has ended in the background.
     """
     _refuse_odd_clock()
     cwd = _here()
@@ -53,6 +56,8 @@ def load(
     settings, config = reading.load(repo, environ, refused)
     layout = Layout(repo.common_dir)
     refuse_tracked_runs(repo, layout.root)
+    if tell:
+        _tell_reviews(layout)
     return Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
 
 
@@ -83,6 +88,16 @@ def _warned(error: UserError) -> None:
     if error.code != "invalid_setting":
         raise error
     warn(f"{error.message}; it counts as not set", error.hints)
+
+
+def _tell_reviews(layout: Layout) -> None:
+    if not os.path.isdir(f"{layout.root}/verdicts/untold"):
+        return
+    from git_agent_runner.present import say
+    from git_agent_runner.review import outcomes
+
+    for line in outcomes.take_lines(layout):
+        say(line)
 
 
 def _refuse_odd_clock() -> None:

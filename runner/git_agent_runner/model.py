@@ -169,3 +169,5 @@ class Settings(NamedTuple):
     hints: bool = True  # may hooks speak?
     trailer: bool = False  # do commits of a run name it?
     terminal: str | None = None  # where --terminal opens windows, one of settings.TERMINALS
+    review_trust: bool = False  # do verdicts in notes count, whoever wrote them?
+    hooks_max_cost: float | None = None  # US dollars a day, for reviews that hooks begin

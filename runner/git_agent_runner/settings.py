@@ -161,6 +161,16 @@ def _hints(settings: Settings, entry: Entry, _repo: Repository, _environ: Mappin
     return settings._replace(hints=_switch(entry, "agent.hints"))
 
 
+def _review_trust(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    return settings._replace(review_trust=_switch(entry, "agent.reviewTrust"))
+
+
+def _hooks_max_cost(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    valid = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?").fullmatch
+    text = _checked(entry, "agent.hooks.maxCost", valid, "US dollars a day, such as 5 or 0.50")
+    return settings._replace(hooks_max_cost=float(text))
+
+
 def _trailer(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     return settings._replace(trailer=_switch(entry, "agent.trailer"))
 
@@ -173,6 +183,8 @@ _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], S
     "stallafter": _stall_after,
     "terminal": _terminal,
     "hints": _hints,
+    "hooks.maxcost": _hooks_max_cost,
+    "reviewtrust": _review_trust,
     "trailer": _trailer,
 }
 

@@ -13,7 +13,9 @@ from git_agent_runner import git
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import say
+from git_agent_runner.review.noted import REVIEWS
 from git_agent_runner.store import joining, locks, notes, noting
+from git_agent_runner.store.notes import RUNS, Ref
 from git_agent_runner.text import quote
 
 PATIENCE = 300.0  # seconds, for another that talks to a remote
@@ -21,10 +23,15 @@ TRIES = 6  # pushes; each that another clone was faster than is joined and tried
 
 
 class Shared(NamedTuple):
-    """Lines of runs that came, and that went."""
+    """Lines that came, and that went."""
 
-    fetched: int
-    pushed: int
+    fetched: int = 0
+    pushed: int = 0
+
+
+class Both(NamedTuple):
+    runs: Shared
+    reviews: Shared
 
 
 def choose(ctx: Context, name: str | None) -> str:
@@ -39,23 +46,27 @@ def choose(ctx: Context, name: str | None) -> str:
     raise UserError(what, code="unknown_remote", hints=(hint,))
 
 
-def fetch(ctx: Context, remote: str) -> Shared:
+def fetch(ctx: Context, remote: str) -> Both:
     """Raises GitError where the remote cannot be reached, NoteFailed."""
     with _alone(ctx):
-        theirs = _look(ctx, remote)
-        return Shared(joining.join(ctx.repo, theirs, remote).got if theirs else 0, 0)
+        return Both(_fetch(ctx, remote, RUNS), _fetch(ctx, remote, REVIEWS))
 
 
-def push(ctx: Context, remote: str) -> Shared:
+def push(ctx: Context, remote: str) -> Both:
     """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
     with _alone(ctx):
-        return _push(ctx, remote)
+        return Both(_push(ctx, remote, RUNS), _push(ctx, remote, REVIEWS))
 
 
 def look(ctx: Context, remote: str) -> str:
     """Fetch the remote's notes beside ours; what it names, empty where it has none. Raises UserError `notes_odd`."""
     with _alone(ctx):
-        return _look(ctx, remote)
+        return _look(ctx, remote, RUNS)
+
+
+def _fetch(ctx: Context, remote: str, ref: Ref) -> Shared:
+    theirs = _look(ctx, remote, ref)
+    return Shared(joining.join(ctx.repo, theirs, remote, ref).got if theirs else 0)
 
 
 def _alone(ctx: Context) -> AbstractContextManager[None]:
@@ -63,53 +74,53 @@ def _alone(ctx: Context) -> AbstractContextManager[None]:
     return locks.locked(ctx.layout.lock("sharing"), wait=PATIENCE, on_wait=lambda: say("waiting: notes are shared"))
 
 
-def _push(ctx: Context, remote: str) -> Shared:
+def _push(ctx: Context, remote: str, ref: Ref) -> Shared:
     fetched = 0
     for _ in range(TRIES):
-        theirs = _look(ctx, remote)
+        theirs = _look(ctx, remote, ref)
         if theirs:
-            fetched += joining.join(ctx.repo, theirs, remote).got
-        ours = noting.standing(ctx.repo)
+            fetched += joining.join(ctx.repo, theirs, remote, ref).got
+        ours = noting.standing(ctx.repo, ref.name)
         if ours == theirs:
             return Shared(fetched, 0)
-        lacking = joining.compare(ctx.repo, ours, theirs).lacking
+        lacking = joining.compare(ctx.repo, ours, theirs, ref).lacking
         # A person's pre-push hook runs tests on commits; there are none here.
         words = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote)
-        done = _git(ctx, *words, f"{ours}:{notes.REF}", check=False)
+        done = _git(ctx, *words, f"{ours}:{ref.name}", check=False)
         if done.status == 0:
-            notes.shared(ctx.repo, "update-ref", tracking(remote), ours)
+            notes.shared(ctx.repo, "update-ref", tracking(remote, ref), ours)
             return Shared(fetched, lacking)
-        if _there(ctx, remote) == theirs:
+        if _there(ctx, remote, ref) == theirs:
             break
     raise git.GitError(words, done)
 
 
-def _look(ctx: Context, remote: str) -> str:
-    if not _there(ctx, remote):
-        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
+def _look(ctx: Context, remote: str, ref: Ref) -> str:
+    if not _there(ctx, remote, ref):
+        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote, ref))
         return ""
-    refspec = f"+{notes.REF}:{tracking(remote)}"
+    refspec = f"+{ref.name}:{tracking(remote, ref)}"
     own = ("--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules")
     _git(ctx, "fetch", "--quiet", *own, remote, refspec)
-    theirs = notes.tip(ctx.repo, tracking(remote))
+    theirs = notes.tip(ctx.repo, tracking(remote, ref))
     # Ours would become what git refuses to write to, if it took that over.
     if (kind := notes.shared(ctx.repo, "cat-file", "-t", theirs).out.strip()) != "commit":
-        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote))
+        notes.shared(ctx.repo, "update-ref", "-d", tracking(remote, ref))
         raise UserError(
-            f"{notes.REF} of {remote} is a {kind}, and no commit as notes are",
+            f"{ref.name} of {remote} is a {kind}, and no commit as notes are",
             code="notes_odd",
-            hints=(f"if nobody needs it there: git push {quote(remote)} :{notes.REF}",),
+            hints=(f"if nobody needs it there: git push {quote(remote)} :{ref.name}",),
         )
     return theirs
 
 
-def tracking(remote: str) -> str:
+def tracking(remote: str, ref: Ref) -> str:
     """Where its notes are kept. A remote may be called what no ref may: anything odd is written as `%XX`."""
-    return f"{notes.REF}-remote/{escaped(remote, safe='').replace('.', '%2E').replace('~', '%7E')}"
+    return f"{ref.name}-remote/{escaped(remote, safe='').replace('.', '%2E').replace('~', '%7E')}"
 
 
-def _there(ctx: Context, remote: str) -> str:
-    return _git(ctx, "ls-remote", "--quiet", remote, notes.REF).out.partition("\t")[0]
+def _there(ctx: Context, remote: str, ref: Ref) -> str:
+    return _git(ctx, "ls-remote", "--quiet", remote, ref.name).out.partition("\t")[0]
 
 
 def _git(ctx: Context, *words: str, check: bool = True) -> git.Result:

@@ -12,7 +12,8 @@ from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import hint, print_json, say
 from git_agent_runner.resolve import resolve
-from git_agent_runner.sharing import Shared
+from git_agent_runner.review import noted
+from git_agent_runner.sharing import Both
 from git_agent_runner.store import cache, joining, notes
 from git_agent_runner.text import shown
 
@@ -74,14 +75,20 @@ def status(remote: str | None, as_json: bool) -> int:
     return 0
 
 
-def _tell(ctx: Context, remote: str, done: Shared, *, as_json: bool) -> None:
+def _tell(ctx: Context, remote: str, done: Both, *, as_json: bool) -> None:
+    runs, reviews = done
     if notes.exists(ctx.repo) and notes.ensure_config(ctx.repo):
         say("set up git to keep agent notes through amend and rebase (shown once)")
+    if any(reviews):
+        noted.ensure_config(ctx.repo)
     if as_json:
-        print_json({"schema": SCHEMA, "remote": remote, "fetched": done.fetched, "pushed": done.pushed})
+        own = {"fetchedReviews": reviews.fetched, "pushedReviews": reviews.pushed}
+        print_json({"schema": SCHEMA, "remote": remote, "fetched": runs.fetched, "pushed": runs.pushed, **own})
         return
-    print(f"fetched {_runs(done.fetched)} from {remote}, pushed {_runs(done.pushed)}")
-    if done.fetched:
+    print(f"fetched {_runs(runs.fetched)} from {remote}, pushed {_runs(runs.pushed)}")
+    if any(reviews):
+        print(f"verdicts of reviews: fetched {reviews.fetched}, pushed {reviews.pushed}")
+    if runs.fetched:
         hint(_way_on(ctx))
 
 

@@ -114,8 +114,8 @@ def command(  # noqa: PLR0917  click passes options by name
         kill=kill,
         terminal=terminal,
     )
-    mode: Mode = "strict" if strict else fallback or _configured(ctx)
-    return go(ctx, wish, mode, _found(ctx, where, wish, trusted=trust), _opening() if terminal else None)
+    mode: Mode = "strict" if strict else fallback or configured(ctx)
+    return go(ctx, wish, mode, found(ctx, where, wish, trusted=trust), _opening() if terminal else None)
 
 
 def _opening() -> Act:
@@ -130,13 +130,14 @@ def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> 
     return many.resume_all(ctx, many.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
 
 
-def _found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
-    found = find(ctx, where, verbose=wish.verbose)
-    if not isinstance(found, Elsewhere):
-        return found
+def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
+    """The run that these words name; one that only a note knows is adopted."""
+    run = find(ctx, where, verbose=wish.verbose)
+    if not isinstance(run, Elsewhere):
+        return run
     from git_agent_runner.commands.adopt import taken_up  # a rare need
 
-    return taken_up(ctx, found, trusted=trusted, dry_run=wish.dry_run)
+    return taken_up(ctx, run, trusted=trusted, dry_run=wish.dry_run)
 
 
 def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, everything: bool) -> None:
@@ -215,6 +216,6 @@ def _opens(has_message: bool, handle: str | None, words: tuple[str, ...], *, dry
     raise UsageError("no message", hints=('git agent resume "<message>"', "or -i, on a terminal, to open the session"))
 
 
-def _configured(ctx: Context) -> Mode:
+def configured(ctx: Context) -> Mode:
     chosen: dict[str | None, Mode] = {"continue": "continue", "fresh": "fresh", "picker": "picker"}
     return chosen.get(ctx.settings.fallback, "fail")

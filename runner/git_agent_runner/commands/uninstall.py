@@ -27,6 +27,7 @@ _NOTES = (
     ("notes.rewriteref", f"^{REF}$"),
     ("notes.displayref", f"^{REF}$"),
     ("notes.agent.mergestrategy", "^cat_sort_uniq$"),
+    ("notes.agent-reviews.mergestrategy", "^cat_sort_uniq$"),
 )
 _FILES = ("agent-none", "agent-sources")  # what hooks keep in each work tree's own git directory
 
@@ -118,7 +119,7 @@ def _settings(file: str) -> Iterator[tuple[str, str]]:
     listed = git.run(("config", "--file", file, "--no-includes", "--list", "--name-only", "-z"), check=False).out
     keys = dict.fromkeys(listed.split("\0")[:-1])
     for key in keys:
-        if key.startswith("agent.") or (key.startswith("branch.") and key.endswith(".agenthandle")):
+        if key.startswith("agent.") or (key.startswith("branch.") and key.endswith((".agenthandle", ".agentreview"))):
             yield key, ""
     for key, pattern in _NOTES:
         found = git.run(("config", "--file", file, "--no-includes", "--get-all", key, pattern), check=False)

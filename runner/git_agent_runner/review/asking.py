@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
-from git_agent_runner import drive
-from git_agent_runner.context import Context
+from git_agent_runner import drive, refs
+from git_agent_runner.context import Context, find_program
 from git_agent_runner.drive import Finished
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.live import View
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume, plan_start
+from git_agent_runner.review import content, cost, memory
+from git_agent_runner.review.door import Question, Wish
+from git_agent_runner.review.memory import Known
 from git_agent_runner.review.place import inside, work_tree
-from git_agent_runner.review.power import Power
+from git_agent_runner.review.power import Power, power
+from git_agent_runner.review.prompt import prompt
+from git_agent_runner.review.verdict import read
 from git_agent_runner.store import atomic
 
 
@@ -27,9 +33,62 @@ class Ask(NamedTuple):
     message: str
     earlier: Record | None
     timeout: float | None
+    cancel: Callable[[], bool] | None
 
 
-def ask(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Finished:
+def verdict(ctx: Context, question: Question, earlier: Record | None, wish: Wish, begun: Callable[[], None]) -> Known:
+    """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review.
+
+    `begun` is called before a model is asked. Raises UserError where there is none.
+    """
+    engine = question.engine
+    assert engine
+    if wish.hook:
+        cost.refuse_more(ctx)
+    args = (*question.args, *cost.limited(engine, wish.max_cost))
+    held = power(engine, find_program(ctx, engine).version)
+    last = memory.read(ctx, earlier.handle) if earlier else None
+    before = (last.verdict, _since(ctx, last, question, wish)) if last else None
+    text = prompt(question.shown, question.rules, before)
+    ask = Ask(engine, held, args, text, earlier if before else None, wish.timeout, wish.cancel)
+    begun()
+    hidden = tuple(map(content.unquoted, question.shown.hidden))
+    done = _run(ctx, ask, content.commit_to_see(ctx, question.change), hidden)
+    if wish.hook:
+        cost.add(ctx, (done.settled.transcript.usage or {}).get("cost_usd"))
+    known = _read(done, engine, question.change.new)
+    memory.write(ctx, known.handle, known)
+    memory.remember(ctx, known.handle)
+    return known
+
+
+def _read(done: Finished, engine: Engine, new: str) -> Known:
+    settled = done.settled
+    handle = settled.record.handle
+    if received := done.outcome.received:
+        raise UserError("the review was ended", code="interrupted", exit_status=128 + received)
+    if done.outcome.interrupted:
+        raise UserError("the git that asked for it has ended", code="interrupted")
+    if settled.verdict.status != "completed":
+        why = f": {settled.transcript.error}" if settled.transcript.error else ""
+        raise UserError(f"{engine.name}: {settled.verdict.status}{why}", code="review_failed", hints=_look(handle))
+    found = read(settled.transcript.final_message or "")
+    if found is None:
+        raise UserError(f"{engine.name} gave no verdict", code="no_verdict", hints=_look(handle))
+    return Known(found, handle, new)
+
+
+def _since(ctx: Context, last: Known, question: Question, wish: Wish) -> str:
+    if refs.missing(ctx.repo, [last.new]):
+        return "(git has not kept what you saw then)"
+    return content.shown(ctx, question.change._replace(base=last.new), wish.exclude, wish.max_diff).patch
+
+
+def _look(handle: str) -> tuple[str, ...]:
+    return (f"what it said: git agent log {handle}",)
+
+
+def _run(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Finished:
     """Ask the reviewer, on that commit. A session that cannot go on is replaced by a new one."""
     folder = f"{ctx.layout.root}/reviews"
     atomic.make_dir(folder)
@@ -44,9 +103,8 @@ def ask(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Finis
         plan = _plan(here, asked, given, path)
         env = (*plan.invocation.env, *asked.power.env)
         record = plan.record._replace(role="review")
-        return drive.run(
-            here, plan._replace(record=record, invocation=plan.invocation._replace(env=env)), View(), asked.timeout
-        )
+        plan = plan._replace(record=record, invocation=plan.invocation._replace(env=env))
+        return drive.run(here, plan, View(), asked.timeout, asked.cancel)
 
 
 def _plan(ctx: Context, asked: Ask, given: tuple[str, ...], path: str) -> Plan:

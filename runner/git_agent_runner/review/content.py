@@ -23,16 +23,21 @@ _NOBODY = {
 }
 _FORM = ("--no-ext-diff", "--no-textconv", "--no-color", "-M", "--src-prefix=a/", "--dst-prefix=b/", "-p")
 _HEAD = re.compile(r"^diff --git ", re.MULTILINE)
+_NONE = "0" * 40
 _NO_OID = re.compile(r"0+")
+_NO_BRANCH = ("refs/tags/", "refs/notes/", "refs/agent/")
 
 
 class Change(NamedTuple):
-    """From one commit or tree to another. `parents` are those that the new one has, or will have."""
+    """From one commit or tree to another. `parents` are those that the new one has, or will have; `commit` is the new
+    one, where it is a commit.
+    """
 
     base: str
     new: str
     parents: tuple[str, ...]
     what: str
+    commit: str | None = None
 
 
 class Shown(NamedTuple):
@@ -56,9 +61,9 @@ def staged(ctx: Context) -> Change:
 
 def of_commit(ctx: Context, revision: str) -> Change:
     """Of a commit, from its first parent."""
-    commit = _commit(ctx, revision)
+    commit = commit_of(ctx, revision)
     parents = _git(ctx, "rev-parse", f"{commit}^@").out.split()
-    return Change(parents[0] if parents else _empty_tree(ctx), commit, tuple(parents), f"commit {commit[:12]}")
+    return Change(parents[0] if parents else _empty_tree(ctx), commit, tuple(parents), f"commit {commit[:12]}", commit)
 
 
 def of_range(ctx: Context, text: str) -> Change:
@@ -66,19 +71,31 @@ def of_range(ctx: Context, text: str) -> Change:
     old, dots, new = text.partition("..")
     if not dots or new.startswith("."):
         raise UserError(f"{text!a} is no range", code="unknown_revision", hints=("a range is A..B",))
-    return between(ctx, _commit(ctx, old or "HEAD"), _commit(ctx, new or "HEAD"))
+    return between(ctx, commit_of(ctx, old or "HEAD"), commit_of(ctx, new or "HEAD"))
+
+
+def by_pre_commit(ctx: Context) -> list[Change] | None:
+    """Of what pre-commit was given: a push, or `--from-ref` and `--to-ref`. None where it was given neither."""
+    names = ("LOCAL_BRANCH", "REMOTE_BRANCH", "FROM_REF", "TO_REF", "REMOTE_NAME", "CHECKOUT_TYPE")
+    local, remote, old, new, name, checkout = (ctx.environ.get(f"PRE_COMMIT_{one}") for one in names)
+    if checkout is not None:
+        return []
+    if local and remote:  # of a branch that is new there it tells no commits
+        tip = commit_of(ctx, new or local)
+        return pushed(ctx, [f"{local} {tip} {remote} {commit_of(ctx, old) if old else _NONE}"], name)
+    return [between(ctx, commit_of(ctx, old), commit_of(ctx, new))] if old and new else None
 
 
 def between(ctx: Context, old: str, new: str) -> Change:
     base = _git(ctx, "merge-base", old, new, check=False).out.split("\n")[0] or _empty_tree(ctx)
-    return Change(base, new, (base,), f"{old[:12]}..{new[:12]}")
+    return Change(base, new, (base,), f"{old[:12]}..{new[:12]}", new)
 
 
 def pushed(ctx: Context, lines: Iterable[str], remote: str | None) -> list[Change]:
-    """Of each branch in what git gives a pre-push hook. Deletions and tags are nothing to review."""
+    """Of each branch in what git gives a pre-push hook. Deletions, tags and notes are nothing to review."""
     found = []
     for words in (line.split() for line in lines):
-        if len(words) != 4 or _NO_OID.fullmatch(words[1]) or words[2].startswith("refs/tags/"):
+        if len(words) != 4 or _NO_OID.fullmatch(words[1]) or words[2].startswith(_NO_BRANCH):
             continue
         new, old = words[1], words[3]
         known = not _NO_OID.fullmatch(old) and refs.commit_of(ctx.repo, old)
@@ -91,9 +108,9 @@ def _unpushed(ctx: Context, new: str, remote: str | None) -> Change:
     had = f"--remotes={remote}" if remote else "--remotes"
     own = _git(ctx, "rev-list", "--first-parent", new, "--not", had, "--").out.split()
     if not own:
-        return Change(new, new, (), f"..{new[:12]}")
+        return Change(new, new, (), f"..{new[:12]}", new)
     parent = refs.commit_of(ctx.repo, f"{own[-1]}^")
-    return Change(parent or _empty_tree(ctx), new, (), f"{(parent or '')[:12]}..{new[:12]}")
+    return Change(parent or _empty_tree(ctx), new, (), f"{(parent or '')[:12]}..{new[:12]}", new)
 
 
 def shown(ctx: Context, change: Change, exclude: tuple[str, ...], limit: int) -> Shown:
@@ -189,7 +206,8 @@ def _merged(ctx: Context) -> tuple[str, ...]:
         return tuple(word for word in file.read(1 << 16).split() if refs.is_oid(word))
 
 
-def _commit(ctx: Context, revision: str) -> str:
+def commit_of(ctx: Context, revision: str) -> str:
+    """Raises UserError `unknown_revision`."""
     commit = refs.commit_of(ctx.repo, revision)
     if commit is None:
         raise UserError(f"{revision!a} is not a commit", code="unknown_revision")

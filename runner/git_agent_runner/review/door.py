@@ -6,44 +6,70 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from git_agent_runner import refs
-from git_agent_runner.context import Context, find_program
+from git_agent_runner import engines
+from git_agent_runner.context import Context, timestamp
 from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
-from git_agent_runner.git import run as git
-from git_agent_runner.plan import choose_engine
-from git_agent_runner.review import content, memory
+from git_agent_runner.git import in_repo
+from git_agent_runner.review import content, memory, noted, outcomes
 from git_agent_runner.review.content import Change, Shown
 from git_agent_runner.review.memory import Known
-from git_agent_runner.review.power import harmless, power, refuse_widening
-from git_agent_runner.review.prompt import prompt
-from git_agent_runner.review.verdict import Verdict, read
+from git_agent_runner.review.noted import Noted
+from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.verdict import Verdict
 
 _RULES = 64 << 10  # bytes
+# The branch's last review is at work: another session is asked.
+_BUSY = {"review_live", "run_live", "session_held"}
 
 
 class Wish(NamedTuple):
-    """How to review. `again` asks though the verdict is known, `fresh` in a session of its own."""
+    """How to review. `again` asks though the verdict is known, `fresh` in a session of its own; `trust`: verdicts in
+    notes count, whoever wrote them. `hook`: no person has asked for this one. `cancel`: has that become pointless?
+    """
 
     engine: str | None = None
     rules: str | None = None
     exclude: tuple[str, ...] = ()
     max_diff: int = 200_000
     timeout: float | None = None
+    max_cost: float | None = None
     again: bool = False
     fresh: bool = False
+    trust: bool = False
+    hook: bool = False
     given: tuple[str, ...] = ()
+    cancel: Callable[[], bool] | None = None
 
 
 class Report(NamedTuple):
-    """Of one change. `verdict` is None where there was nothing to look at."""
+    """Of one change. `verdict` is None where there was nothing to look at. `content` names what was looked at, `host`
+    where, if the verdict comes from a note.
+    """
 
     change: Change
     shown: Shown
-    verdict: Verdict | None
+    verdict: Verdict | None = None
     engine: str | None = None
     handle: str | None = None
     cached: bool = False
+    content: str | None = None
+    host: str | None = None
+
+
+class Question(NamedTuple):
+    """A change, made ready for whoever is asked."""
+
+    change: Change
+    shown: Shown
+    engine: Engine | None
+    rules: str | None
+    args: tuple[str, ...]
+    content: str
+
+    @property
+    def key(self) -> str | None:
+        return memory.key(self.engine.name, *self.args, self.content) if self.engine else None
 
 
 def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], None]) -> Report:
@@ -53,23 +79,90 @@ def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], N
     status of its own.
     """
     seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
-    report = Report(change, seen, None)
+    report = Report(change, seen)
     if not seen.patch and not seen.left_out:
         return report
     if not seen.patch:
         raise UserError(f"nothing of it can be shown ({seen.left_out[0]})", code="nothing_shown")
-    engine = choose_engine(ctx, wish.engine)
-    refuse_widening(engine, wish.given)
+    question = _question(ctx, change, seen, wish)
+    if not wish.again and (known := _known(ctx, question, wish)):
+        return known
+    report = report._replace(engine=question.engine and question.engine.name, content=question.content)
+    try:
+        found = _asked(ctx, question, wish, lambda: begun(report))
+    except UserError as error:
+        error.hints = (*error.hints, *_untrusted(ctx, question))
+        raise
+    memory.write(ctx, question.key or found.handle, found)
+    return report._replace(verdict=found.verdict, handle=found.handle)
+
+
+def known(ctx: Context, change: Change, wish: Wish) -> Report | None:
+    """The verdict on a change, where no model has to be asked; None where one has to. Raises UserError."""
+    seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
+    if not seen.patch:
+        return None if seen.left_out else Report(change, seen)
+    return _known(ctx, _question(ctx, change, seen, wish), wish)
+
+
+def _question(ctx: Context, change: Change, seen: Shown, wish: Wish) -> Question:
+    """No engine has to be there for what is known."""
+    name = wish.engine or ctx.settings.engine
+    engine = engines.load(name) if name else None
+    args: tuple[str, ...] = ()
+    if engine and (wish.given or engine.name in ctx.settings.args):
+        from git_agent_runner.review.power import harmless, refuse_widening  # option tables, which few need
+
+        refuse_widening(engine, wish.given)
+        args = (*harmless(engine, ctx.settings.args.get(engine.name, ())), *wish.given)
     rules = rules_text(ctx, change, wish.rules)
-    args = (*harmless(engine, ctx.settings.args.get(engine.name, ())), *wish.given)
-    name = memory.key(engine.name, *args, "\0", rules or "", seen.patch, *seen.left_out)
-    report = report._replace(engine=engine.name)
-    if not wish.again and (known := memory.read(ctx, name)):
-        return report._replace(verdict=known.verdict, handle=known.handle, cached=True)
-    begun(report)
-    known = _asked(ctx, engine, change, seen, rules, args, wish)
-    memory.write(ctx, name, known)
-    return report._replace(verdict=known.verdict, handle=known.handle)
+    return Question(change, seen, engine, rules, args, memory.content(rules, seen))
+
+
+def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
+    """From a review made here, or from a note, where those count."""
+    engine = question.engine and question.engine.name
+    report = Report(question.change, question.shown, engine=engine, cached=True, content=question.content)
+    if question.key and (found := memory.read(ctx, question.key)):
+        return report._replace(verdict=found.verdict, handle=found.handle)
+    if not (wish.trust or ctx.settings.review_trust):
+        return None
+    for one in _noted(ctx, question):
+        if wish.engine in {None, one.engine}:
+            return report._replace(verdict=one.verdict, handle=one.handle, engine=one.engine, host=one.host)
+    return None
+
+
+def _noted(ctx: Context, question: Question) -> list[Noted]:
+    commit = question.change.commit
+    found = noted.read(ctx.repo, [commit]).get(commit, []) if commit else []
+    return [one for one in found if one.content == question.content]
+
+
+def _untrusted(ctx: Context, question: Question) -> tuple[str, ...]:
+    """A verdict that somebody else has is named where we get none."""
+    return tuple(
+        f"{one.host} has noted a verdict, '{'block' if one.verdict.blocks else 'pass'}'; to let notes count: --trust"
+        for one in _noted(ctx, question)[:1]
+    )
+
+
+def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
+    """Keep the verdict on a commit, and note it. Raises NoteFailed."""
+    commit, verdict = report.change.commit, report.verdict
+    if commit is None or verdict is None or report.content is None:
+        return
+    before = outcomes.read(ctx.layout, commit)
+    if before and (before.content, before.verdict) == (report.content, verdict):
+        return
+    now = timestamp()
+    branch = ctx.repo.branch
+    facts = (commit, branch, now, report.engine, report.handle, report.content, verdict)
+    outcomes.save(ctx.layout, Outcome(*facts, unread=unread))
+    if report.host is None:
+        host = os.uname().nodename
+        own = (report.content, report.engine or "", report.handle or "", now, host, verdict)
+        noted.write(ctx.repo, commit, Noted(*own))
 
 
 def rules_text(ctx: Context, change: Change, path: str | None) -> str | None:
@@ -79,7 +172,7 @@ def rules_text(ctx: Context, change: Change, path: str | None) -> str | None:
     full = os.path.realpath(os.path.join(ctx.cwd, path))
     if full.startswith(f"{ctx.repo.top}/"):
         name = f"{change.base}:{os.path.relpath(full, ctx.repo.top)}"
-        found = git(("cat-file", "blob", name), git_dir=ctx.repo.git_dir, cwd=ctx.repo.common_dir, check=False)
+        found = in_repo(ctx.repo, "cat-file", "blob", name, check=False)
         if found.status == 0:
             return _bounded(found.out, path)
     from git_agent_extractors import ordinary
@@ -96,39 +189,17 @@ def _bounded(text: str, path: str) -> str:
     return text
 
 
-def _asked(
-    ctx: Context, engine: Engine, change: Change, seen: Shown, rules: str | None, args: tuple[str, ...], wish: Wish
-) -> Known:
+def _asked(ctx: Context, question: Question, wish: Wish, begun: Callable[[], None]) -> Known:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review."""
-    from git_agent_runner.review import asking
+    from git_agent_runner.plan import choose_engine
+    from git_agent_runner.review import asking  # with all that starts an engine
 
-    held = power(engine, find_program(ctx, engine).version)
-    earlier = None if wish.fresh else memory.session(ctx, engine.name)
-    last = memory.read(ctx, earlier.handle) if earlier else None
-    before = (last.verdict, _since(ctx, last, change, wish)) if last else None
-    ask = asking.Ask(engine, held, args, prompt(seen, rules, before), earlier if before else None, wish.timeout)
-    done = asking.ask(ctx, ask, content.commit_to_see(ctx, change), tuple(map(content.unquoted, seen.hidden)))
-    settled = done.settled
-    handle = settled.record.handle
-    if received := done.outcome.received:
-        raise UserError("the review was ended", code="interrupted", exit_status=128 + received)
-    if settled.verdict.status != "completed":
-        why = f": {settled.transcript.error}" if settled.transcript.error else ""
-        raise UserError(f"{engine.name}: {settled.verdict.status}{why}", code="review_failed", hints=_look(handle))
-    verdict = read(settled.transcript.final_message or "")
-    if verdict is None:
-        raise UserError(f"{engine.name} gave no verdict", code="no_verdict", hints=_look(handle))
-    known = Known(verdict, handle, change.new)
-    memory.write(ctx, handle, known)
-    memory.remember(ctx, handle)
-    return known
-
-
-def _since(ctx: Context, last: Known, change: Change, wish: Wish) -> str:
-    if refs.missing(ctx.repo, [last.new]):
-        return "(git has not kept what you saw then)"
-    return content.shown(ctx, change._replace(base=last.new), wish.exclude, wish.max_diff).patch
-
-
-def _look(handle: str) -> tuple[str, ...]:
-    return (f"what it said: git agent log {handle}",)
+    engine = question.engine or choose_engine(ctx, None)  # which says what to set
+    question = question._replace(engine=engine)
+    earlier = None if wish.fresh or wish.max_cost is not None else memory.session(ctx, engine.name)
+    try:
+        return asking.verdict(ctx, question, earlier, wish, begun)
+    except UserError as error:
+        if earlier is None or error.code not in _BUSY:
+            raise
+    return asking.verdict(ctx, question, None, wish, begun)

@@ -7,21 +7,25 @@ from typing import Any
 
 from git_agent_runner.errors import UserError
 from git_agent_runner.review.door import Report
-from git_agent_runner.review.verdict import Finding, as_object
+from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.queue import Waiting
+from git_agent_runner.review.verdict import Finding, Verdict, as_object
+from git_agent_runner.times import told
 
 SCHEMA = 1
 _LEVELS = {"low": "note", "medium": "warning", "high": "error", "critical": "error"}
 
 
 def of_report(report: Report, *, blocked: bool) -> dict[str, Any]:
-    verdict = as_object(report.verdict) if report.verdict else {"verdict": "pass", "summary": "", "findings": []}
+    """Nothing to review is a pass."""
     return {
         "what": report.change.what,
-        **verdict,
+        **as_object(report.verdict or Verdict(False, "")),
         "blocked": blocked,
         "engine": report.engine,
         "handle": report.handle,
         "cached": report.cached,
+        "host": report.host,
         "leftOut": list(report.shown.left_out),
         "error": None,
     }
@@ -29,18 +33,49 @@ def of_report(report: Report, *, blocked: bool) -> dict[str, Any]:
 
 def of_error(what: str, error: UserError) -> dict[str, Any]:
     """The keys of `of_report`, without a verdict."""
+    return {**_none(what), "error": _error(error.code, error.message, error.hints)}
+
+
+def of_outcome(outcome: Outcome, *, blocked: bool) -> dict[str, Any]:
+    """The same keys, of an earlier review."""
+    verdict = as_object(outcome.verdict) if outcome.verdict else {}
+    facts = {"engine": outcome.engine, "handle": outcome.handle, "host": outcome.host, "cached": True}
+    error = {"error": _error(*outcome.error)} if outcome.error else {}
+    return {**_none(f"commit {outcome.commit[:12]}"), **verdict, "blocked": blocked, **facts, **error}
+
+
+def of_listed(outcome: Outcome) -> dict[str, Any]:
+    """One line of `git agent reviews`."""
+    verdict = outcome.verdict
     return {
-        "what": what,
-        "verdict": None,
-        "summary": "",
-        "findings": [],
-        "blocked": False,
-        "engine": None,
-        "handle": None,
-        "cached": False,
-        "leftOut": [],
-        "error": {"code": error.code, "message": error.message},
+        "commit": outcome.commit,
+        "branch": outcome.branch,
+        "state": "reviewed" if verdict else "failed",
+        "verdict": as_object(verdict)["verdict"] if verdict else None,
+        "summary": verdict.summary if verdict else "",
+        "findings": len(verdict.findings) if verdict else 0,
+        "engine": outcome.engine,
+        "handle": outcome.handle,
+        "host": outcome.host,
+        "at": told(outcome.at),
+        "unread": outcome.unread,
+        "error": _error(*outcome.error) if outcome.error else None,
     }
+
+
+def of_waiting(waiting: Waiting) -> dict[str, Any]:
+    own = {"commit": waiting.commit, "branch": waiting.branch, "state": "reviewing" if waiting.begun else "queued"}
+    rest = {"verdict": None, "summary": "", "findings": 0, "engine": None, "handle": None, "host": None, "at": None}
+    return {**own, **rest, "unread": False, "error": None}
+
+
+def _none(what: str) -> dict[str, Any]:
+    own: dict[str, Any] = {"what": what, "verdict": None, "summary": "", "findings": [], "blocked": False}
+    return {**own, "engine": None, "handle": None, "cached": False, "host": None, "leftOut": [], "error": None}
+
+
+def _error(code: str, message: str, hints: Sequence[str]) -> dict[str, Any]:
+    return {"code": code, "message": message, "hints": list(hints)}
 
 
 def sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -12,11 +13,14 @@ from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Record
+from git_agent_runner.review.content import Shown
 from git_agent_runner.review.verdict import Verdict, as_object, of_object
 from git_agent_runner.store import atomic, gitconfig
 from git_agent_runner.store.layout import is_handle
 
 _LARGEST = 1 << 20  # bytes
+_PIECE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_PLACE = re.compile(r"^index .*\n|(?<=^@@).*", re.MULTILINE)
 _KEY = "agentreview"
 
 
@@ -29,8 +33,19 @@ class Known(NamedTuple):
 
 
 def key(*parts: str) -> str:
-    """The name for a verdict on exactly this: engine, flags, rules, patch."""
+    """The name for a verdict on exactly this: engine, flags, content."""
     return sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def content(rules: str | None, shown: Shown) -> str:
+    """The name for what is looked at: rules, the patch wherever in its files it lies, and what is left out of it."""
+    pieces = (_bare(patch) if "\n@@ " in patch else patch for patch in _PIECE.split(shown.patch))
+    return key(rules or "", *pieces, "\0", *shown.left_out)
+
+
+def _bare(patch: str) -> str:
+    """Without line numbers, and without the names of the whole files; a binary file has nothing but those."""
+    return _PLACE.sub("", patch)
 
 
 def read(ctx: Context, name: str) -> Known | None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from git_agent_runner import git
 from git_agent_runner.model import Repository
-from git_agent_runner.store import noteline, notes, noting
-from git_agent_runner.store.notes import Entry
+from git_agent_runner.store import notes, noting
+from git_agent_runner.store.notes import RUNS, Entry, Ref
 
 Tree = Mapping[str, list[Entry]]  # commit -> its note: two entries where a merge left a flat and a fanned-out one
 
@@ -31,7 +31,7 @@ class Joined(NamedTuple):
     lacking: int
 
 
-def compare(repo: Repository, ours: str, theirs: str) -> Joined:
+def compare(repo: Repository, ours: str, theirs: str, ref: Ref = RUNS) -> Joined:
     """Either may be empty: no notes at all."""
     mine, other = _tree(repo, ours), _tree(repo, theirs)
     differing = [commit for commit in {**mine, **other} if _oids(mine, commit) != _oids(other, commit)]
@@ -39,18 +39,20 @@ def compare(repo: Repository, ours: str, theirs: str) -> Joined:
     known = notes.blob_texts(repo, {oid: size for oid, size in sizes.items() if 0 <= size <= notes.NOTE_LIMIT})
     joined = Joined({}, {}, 0, 0)
     for commit in differing:
-        joined = _joined(joined, commit, mine.get(commit, []), other.get(commit, []), known)
+        joined = _joined(joined, commit, mine.get(commit, []), other.get(commit, []), known, ref)
     return joined
 
 
-def _joined(done: Joined, commit: str, mine: list[Entry], other: list[Entry], known: Mapping[str, str]) -> Joined:
+def _joined(
+    done: Joined, commit: str, mine: list[Entry], other: list[Entry], known: Mapping[str, str], ref: Ref
+) -> Joined:
     """A note that is too large to be read is kept where it is, and taken where there is none."""
     if any(entry.oid not in known for entry in (*mine, *other)):
         return done if mine else done._replace(blobs={**done.blobs, commit: other[0].oid})
     ours = "\n".join(known[entry.oid] for entry in mine)
     theirs = "\n".join(known[entry.oid] for entry in other)
-    text = union(ours, theirs)
-    got, lacking = len(_runs(text) - _runs(ours)), len(_runs(text) - _runs(theirs))
+    text = union(ours, theirs, ref)
+    got, lacking = len(_own(text, ref) - _own(ours, ref)), len(_own(text, ref) - _own(theirs, ref))
     done = done._replace(got=done.got + got, lacking=done.lacking + lacking)
     if text == ours or not other:
         return done
@@ -61,30 +63,30 @@ def _joined(done: Joined, commit: str, mine: list[Entry], other: list[Entry], kn
     return done
 
 
-def union(ours: str, theirs: str) -> str:
-    """The lines of both, each once; of two lines with one handle the one with the newest `updatedAt`."""
+def union(ours: str, theirs: str, ref: Ref = RUNS) -> str:
+    """The lines of both, each once; of two lines about the same, such as a run, the newer one."""
     chosen: dict[str, tuple[float, str]] = {}
     for line in (*ours.split("\n"), *theirs.split("\n")):
-        note = noteline.parse_line(line)
-        key, rank = (note.handle, (noteline.age(note), line)) if note else (line, (0.0, line))
+        known = ref.known(line)
+        key, rank = (known[0], (known[1], line)) if known else (line, (0.0, line))
         if line.strip() and (key not in chosen or rank > chosen[key]):
             chosen[key] = rank
     return "".join(f"{line}\n" for line in sorted(line for _, line in chosen.values()))
 
 
-def join(repo: Repository, theirs: str, remote: str) -> Joined:
+def join(repo: Repository, theirs: str, remote: str, ref: Ref = RUNS) -> Joined:
     """Let our ref hold all of both, with both as its history, so that it can be pushed. Raises NoteFailed."""
     done = Joined({}, {}, 0, 0)
 
     def make(old: str) -> str:
         nonlocal done
-        done = compare(repo, old, theirs)
+        done = compare(repo, old, theirs, ref)
         new = theirs if not old else _merged(repo, old, theirs, done, remote)
         if new != old:
             notes.shared(repo, "update-ref", noting.PRIVATE, new)
         return new
 
-    noting.update(repo, make, lambda: _is_behind(repo, theirs, notes.REF))
+    noting.update(repo, make, lambda: _is_behind(repo, theirs, ref.name), ref=ref.name)
     return done
 
 
@@ -152,5 +154,5 @@ def _oids(tree: Tree, commit: str) -> list[str]:
     return sorted(entry.oid for entry in tree.get(commit, []))
 
 
-def _runs(text: str) -> set[str]:
-    return {line for line in re.findall(r"[^\n]+", text) if noteline.parse_line(line)}
+def _own(text: str, ref: Ref) -> set[str]:
+    return {line for line in re.findall(r"[^\n]+", text) if ref.known(line)}

@@ -9,7 +9,7 @@ from git_agent_runner import git
 from git_agent_runner.model import Note, Repository
 from git_agent_runner.settings import Config
 from git_agent_runner.store import gitconfig, promised
-from git_agent_runner.store.noteline import age, is_to_come, parse, render
+from git_agent_runner.store.noteline import age, is_to_come, parse, parse_line, render
 
 __all__ = [
     "age",
@@ -18,7 +18,21 @@ __all__ = [
     "render",
 ]  # re-exported: who reads and writes notes need not know of their lines
 
+
+class Ref(NamedTuple):
+    """A ref of notes whose lines are ours. `known` tells what a line is about, and its age; None for any other line."""
+
+    name: str
+    known: Callable[[str], tuple[str, float] | None]
+
+
+def _run(line: str) -> tuple[str, float] | None:
+    note = parse_line(line)
+    return (note.handle, age(note)) if note else None
+
+
 REF = "refs/notes/agent"
+RUNS = Ref(REF, _run)
 NOTE_LIMIT = 1 << 20
 BATCH_LIMIT = 16 << 20  # what one `cat-file` may print
 MISSING = -1  # as a size
@@ -87,24 +101,24 @@ def entries(repo: Repository, tip: str, places: Iterable[str] = ()) -> Iterator[
             yield entry
 
 
-def _listing(repo: Repository, commits: Sequence[str] | None = None) -> dict[str, list[Entry]]:
+def _listing(repo: Repository, commits: Sequence[str] | None = None, ref: str = REF) -> dict[str, list[Entry]]:
     """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
     found: dict[str, list[Entry]] = {} if commits is None else {commit: [] for commit in commits}
     places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
-    for entry in entries(repo, REF, places):
+    for entry in entries(repo, ref, places):
         if commits is None or entry.commit in found:
             found.setdefault(entry.commit, []).append(entry)
     return {commit: blobs for commit, blobs in found.items() if blobs}
 
 
-def listed(repo: Repository) -> tuple[str, ...]:
+def listed(repo: Repository, ref: str = REF) -> tuple[str, ...]:
     """The commits that have a note, whatever it says."""
-    return tuple(_listing(repo))
+    return tuple(_listing(repo, ref=ref))
 
 
-def texts(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
+def texts(repo: Repository, commits: Sequence[str], ref: str = REF) -> dict[str, str]:
     """The notes of these commits as they stand, without those that are too large; a commit without one is left out."""
-    return _texts(repo, _listing(repo, commits))
+    return _texts(repo, _listing(repo, commits, ref))
 
 
 def _texts(repo: Repository, listing: Mapping[str, list[Entry]]) -> dict[str, str]:

@@ -40,22 +40,34 @@ def write(
     """
     if commit is None:
         raise NoteFailed("there is no commit yet")
-    line = noteline.render(record)
-    if noteline.parse_line(line) is None:
+    write_line(repo, notes.RUNS, commit, noteline.render(record), sleep=sleep, wait=wait)
+
+
+def write_line(
+    repo: Repository,
+    ref: notes.Ref,
+    commit: str,
+    line: str,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    wait: float = LOCK_WAIT,
+) -> None:
+    """Put a line into the note of `commit`, in place of an older one about the same. Raises NoteFailed."""
+    if ref.known(line) is None:
         raise NoteFailed("its line would be too long, or lacks what a note must say")
 
     made = ""
 
     def make(old: str) -> str:
         nonlocal made
-        before = note_text(repo, notes.REF, commit)
+        before = note_text(repo, ref.name, commit)
         if line in before.split("\n"):
             return old
         begin(repo, old)
-        made = put(repo, commit, _replaced(before, record.handle, line))
+        made = put(repo, commit, _replaced(before, ref, line))
         return notes.tip(repo, PRIVATE)
 
-    update(repo, make, lambda: not made or _blob(repo, notes.REF, commit) == made, sleep, wait=wait)
+    update(repo, make, lambda: not made or _blob(repo, ref.name, commit) == made, sleep, wait=wait, ref=ref.name)
 
 
 def update(
@@ -65,6 +77,7 @@ def update(
     sleep: Callable[[float], None] = time.sleep,
     *,
     wait: float = LOCK_WAIT,
+    ref: str = notes.REF,
 ) -> None:
     """Let the ref name the notes commit that `make` gives, on top of the old one, and ask whether it `landed`.
 
@@ -73,7 +86,7 @@ def update(
     try:
         with locks.locked(Layout(repo.common_dir).lock("notes"), wait=wait):
             steps.at("note-locked")
-            _update(repo, make, landed, sleep)
+            _update(repo, make, landed, sleep, ref)
             steps.at("note-written")
     except git.GitError as error:
         raise NoteFailed(git.reason(error.result)) from None
@@ -82,36 +95,36 @@ def update(
 
 
 def _update(
-    repo: Repository, make: Callable[[str], str], landed: Callable[[], bool], sleep: Callable[[float], None]
+    repo: Repository, make: Callable[[str], str], landed: Callable[[], bool], sleep: Callable[[float], None], ref: str
 ) -> None:
     for pause in PAUSES:
         sleep(pause)
         try:
-            old = standing(repo)
+            old = standing(repo, ref)
             if (new := make(old)) != old:
                 steps.at("note-made")
-                _swap(repo, old, new)
+                _swap(repo, ref, old, new)
         except git.GitError as error:
             failed = error
             continue
         if landed():
             return
-        raise NoteFailed(f"another program has removed it from {notes.REF}")
-    raise NoteFailed(f"{notes.REF} cannot be updated: {git.reason(failed.result)}")
+        raise NoteFailed(f"another program has removed it from {ref}")
+    raise NoteFailed(f"{ref} cannot be updated: {git.reason(failed.result)}")
 
 
-def standing(repo: Repository) -> str:
+def standing(repo: Repository, ref: str = notes.REF) -> str:
     """The notes commit, empty for none. Raises NoteFailed where the ref stands for another: that would be moved."""
-    told = notes.shared(repo, "for-each-ref", "--format=%(objectname) %(symref)", notes.REF, check=False).out
+    told = notes.shared(repo, "for-each-ref", "--format=%(objectname) %(symref)", ref, check=False).out
     line = next((line for line in told.split("\n") if line), "")
     old, _, target = line.partition(" ")
-    if target or (not old and (target := _link(repo))):
-        raise NoteFailed(f"{notes.REF} stands for {target}; remove it: git symbolic-ref -d {notes.REF}")
+    if target or (not old and (target := _link(repo, ref))):
+        raise NoteFailed(f"{ref} stands for {target}; remove it: git symbolic-ref -d {ref}")
     return old
 
 
-def _link(repo: Repository) -> str:
-    return notes.shared(repo, "symbolic-ref", "-q", notes.REF, check=False).out.rstrip("\n")
+def _link(repo: Repository, ref: str) -> str:
+    return notes.shared(repo, "symbolic-ref", "-q", ref, check=False).out.rstrip("\n")
 
 
 def begin(repo: Repository, old: str) -> None:
@@ -131,19 +144,20 @@ def put(repo: Repository, commit: str, text: str) -> str:
     return blob
 
 
-def _swap(repo: Repository, old: str, new: str) -> None:
+def _swap(repo: Repository, ref: str, old: str, new: str) -> None:
     """Move the ref from `old` to `new` and drop the private one, both or neither."""
-    orders = f"update {notes.REF}\0{new}\0{old or '0' * len(new)}\0delete {PRIVATE}\0{new}\0"
+    orders = f"update {ref}\0{new}\0{old or '0' * len(new)}\0delete {PRIVATE}\0{new}\0"
     notes.shared(repo, "update-ref", "-z", "--stdin", stdin=orders)
 
 
-def _replaced(text: str, handle: str, line: str) -> str:
-    """The note with our line where the handle's first one was, or at the end."""
+def _replaced(text: str, ref: notes.Ref, line: str) -> str:
+    """The note with our line where the first one about the same was, or at the end."""
     whole = text if text.endswith("\n") or not text else f"{text}\n"
     lines: list[str] = []
     pending = [f"{line}\n"]
+    about = (ref.known(line) or ("",))[0]
     for old in re.findall(r".*\n", whole):  # not splitlines: that also splits at U+2028 and others
-        if (note := noteline.parse_line(old)) and note.handle == handle:
+        if (known := ref.known(old.removesuffix("\n"))) and known[0] == about:
             lines, pending = [*lines, *pending], []
         else:
             lines.append(old)

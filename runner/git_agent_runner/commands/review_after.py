@@ -1,0 +1,61 @@
+"""`git agent review --show` and `--fix`: what came of a review, and handing it to whoever wrote the change."""
+
+from __future__ import annotations
+
+from git_agent_runner import refs
+from git_agent_runner.commands.review_told import BLOCK, NO_VERDICT, print_verdict
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UserError
+from git_agent_runner.present import print_json, warn
+from git_agent_runner.review import content, form, noted, outcomes, queue
+from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.prompt import findings
+
+
+def show(ctx: Context, revision: str, block: str | None, *, as_json: bool) -> int:
+    """Print it; the exit status is the verdict."""
+    commit = content.commit_of(ctx, revision)
+    outcome = _outcome(ctx, commit)
+    outcomes.seen(ctx.layout, outcome)
+    verdict = outcome.verdict
+    blocked = bool(verdict and verdict.blocked(block))
+    if as_json:
+        print_json({"schema": form.SCHEMA, "reviews": [form.of_outcome(outcome, blocked=blocked)]})
+    elif verdict:
+        source = f"{outcome.engine}, run {outcome.handle}{f', noted by {outcome.host}' if outcome.host else ''}"
+        print_verdict(verdict, block, f"commit {commit[:12]}", source, outcome.handle)
+    elif outcome.error:
+        warn(f"commit {commit[:12]} was not reviewed: {outcome.error[1]}", outcome.error[2])
+    return NO_VERDICT if verdict is None else BLOCK if blocked else 0
+
+
+def fix(ctx: Context, revision: str, *, as_json: bool) -> int:
+    """Resume the session of the commit's branch with the findings; the exit status is that of `git agent resume`."""
+    from git_agent_runner.commands import resume
+    from git_agent_runner.commands.find import Where
+    from git_agent_runner.commands.policy import Wish, go
+
+    commit = content.commit_of(ctx, revision)
+    outcome = _outcome(ctx, commit)
+    verdict = outcome.verdict
+    if verdict is None or not (verdict.blocks or verdict.findings):
+        raise UserError(f"the review of {commit[:7]} has no findings", code="nothing_found")
+    outcomes.seen(ctx.layout, outcome)
+    other = outcome.branch if outcome.branch != ctx.repo.branch else None
+    where = Where(branch=other if other and refs.commit_of(ctx.repo, f"refs/heads/{other}") else None)
+    wish = Wish(message=findings(commit, verdict), as_json=as_json)
+    return go(ctx, wish, resume.configured(ctx), resume.found(ctx, where, wish, trusted=False))
+
+
+def _outcome(ctx: Context, commit: str) -> Outcome:
+    """What came of it here, else the newest note. Raises UserError where there is neither."""
+    if found := outcomes.read(ctx.layout, commit):
+        return found
+    for one in noted.read(ctx.repo, [commit]).get(commit, []):
+        facts = (commit, None, one.reviewed_at, one.engine, one.handle, one.content, one.verdict)
+        return Outcome(*facts, host=one.host)
+    if any(one.commit == commit for one in queue.waiting(ctx)):
+        raise UserError(f"the review of {commit[:7]} is still at work", code="review_pending")
+    raise UserError(
+        f"{commit[:7]} was not reviewed", code="not_reviewed", hints=(f"git agent review --commit {commit[:7]}",)
+    )

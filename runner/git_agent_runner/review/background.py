@@ -1,0 +1,67 @@
+"""The process that reviews what is queued, one commit after another, while nobody waits."""
+
+from __future__ import annotations
+
+import os
+
+from git_agent_runner import context
+from git_agent_runner.boundary import save_trace
+from git_agent_runner.context import Context, timestamp
+from git_agent_runner.errors import FATAL, UserError
+from git_agent_runner.review import content, door, outcomes, queue
+from git_agent_runner.review.door import Wish
+from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.queue import Job
+from git_agent_runner.store import locks
+
+
+def main() -> int:
+    """Work through this work tree's queue, unless another process does. An entry made since is seen again after."""
+    ctx = context.load(tell=False)
+    while lock := locks.try_lock(queue.lock(ctx)):
+        with lock:
+            queue.restore(ctx)
+            while taken := queue.take(ctx):
+                name, job = taken
+                if status := _one(job):
+                    return status
+                queue.done(name)
+        if queue.empty(ctx):
+            break
+    return 0
+
+
+def _one(job: Job) -> int:
+    """Review one commit, with settings as they are by now. An exit status where we are to end."""
+    ctx = context.load(tell=False)
+    ctx = ctx._replace(repo=ctx.repo._replace(branch=job.branch))
+    wish = Wish(
+        engine=job.engine,
+        rules=job.rules,
+        exclude=job.exclude,
+        max_diff=job.max_diff,
+        timeout=job.timeout,
+        max_cost=job.max_cost,
+        given=job.given,
+        hook=True,
+    )
+    try:
+        report = door.review(ctx, content.of_commit(ctx, job.commit), wish, lambda _: None)
+    except UserError as error:
+        _failed(ctx, job, error)
+        return 0 if error.exit_status == FATAL else error.exit_status
+    except Exception as error:  # noqa: BLE001  the one boundary of this process, as in cli
+        _failed(ctx, job, UserError(f"a bug in git-agent; {save_trace(error, ('review',))}", code="bug"))
+        return 0
+    door.file(ctx, report, unread=True)
+    return 0
+
+
+def _failed(ctx: Context, job: Job, error: UserError) -> None:
+    facts = (error.code, error.message, tuple(error.hints))
+    outcomes.save(ctx.layout, Outcome(job.commit, job.branch, timestamp(), job.engine, error=facts, unread=True))
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    raise SystemExit(main())
