@@ -7,12 +7,14 @@ import os
 import signal
 import stat
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from git_agent_runner.probe import user_cache_dir
 from git_agent_runner.review import verdict
 from git_agent_runner.review.content import unquoted
 from git_agent_runner.review.place import STEERING
@@ -24,6 +26,7 @@ from support.waiting import PATIENCE, until
 
 BAD = "hunter2-is-the-password"
 KEY = "sk-proj-" + "Ab1" * 12
+RATE_LIMIT = Path(__file__).parents[2] / "fixtures/recordings/claude/2.1.332/rate-limit/stdout"
 FINDING = {"file": "f", "line": 3, "severity": "high", "text": "a password"}
 
 
@@ -232,6 +235,64 @@ def test_no_verdict_is_one_line_and_the_status_that_was_chosen(
         done = asked(cli, *words, *flags, **environ)
         lines = [line for line in done.lines if "was not reviewed" in line]
         assert (done.status, len(lines), why in lines[0]) == (status, 1, True), done
+
+
+@pytest.mark.parametrize(
+    ("cause", "words", "environ", "why"),
+    [
+        ("engine", (), {"PATH": "/usr/bin:/bin"}, "claude"),
+        ("engine", ("-e", "cluade"), {}, "unknown engine 'cluade'"),
+        ("time", ("--timeout", "1"), {"FAKE_CMD": "exec sleep 60"}, "claude: timed_out"),
+        ("cost", ("-e", "codex", "--max-cost", "0.5"), {}, "codex cannot be held to a cost"),
+        ("cost", (), {"GIT_INDEX_FILE": ".git/index"}, "agent.hooks.maxCost is 0.5"),
+        ("network", (), {"FAKE_OUT": str(RATE_LIMIT), "FAKE_EXIT": "1"}, "claude: rate_limited"),
+        ("other", (), {"FAKE_SAY": "hm", "FAKE_REVIEW": ""}, "claude gave no verdict"),
+        ("other", (), {"GIT_INDEX_FILE": ".git/index", "GIT_AGENT_HANDLE": "deadbeef"}, "deadbeef, which is no run"),
+    ],
+    ids=["missing", "unknown", "time", "max-cost", "maxCost", "network", "prose", "stale handle"],
+)
+def test_each_cause_is_open_or_closed_as_chosen(
+    cli: Cli, cause: str, words: tuple[str, ...], environ: dict[str, str], why: str
+) -> None:
+    """Agents in hooks, done when 4: one line, and the status that the docs say, for each cause."""
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "f")
+    if "maxCost" in why:
+        cli.repo.git("config", "agent.hooks.maxCost", "0.5")
+        _spend(cli, "0.3\nx\n0.25\n")
+    other = "network" if cause != "network" else "time"
+    for chosen, status in (((f"{cause}=fail",), 3), (("fail", f"{cause}=warn", f"{other}=fail"), 0), (("fail",), 3)):
+        done = asked(cli, *words, *(f"--on-error={word}" for word in chosen), **environ)
+        lines = [line for line in done.lines if "was not reviewed" in line]
+        assert (done.status, len(lines), why in lines[0]) == (status, 1, True), done
+    assert asked(cli, "--on-error", f"{cause}=maybe").status == 129
+
+
+def _spend(cli: Cli, text: str) -> None:
+    """What this day has cost, and the next, in case that midnight comes meanwhile."""
+    spent = Path(user_cache_dir(cli.environ()), "spent")
+    spent.mkdir(parents=True, exist_ok=True)
+    for day in (0, 1):
+        (spent / time.strftime("%Y-%m-%d", time.localtime(time.time() + day * 86400))).write_text(text)
+
+
+def test_what_hooks_spend_is_counted(cli: Cli) -> None:
+    """W9: of this person, whatever the repository; what no hook began is not counted."""
+    cli.repo.git("config", "agent.hooks.maxCost", "0.0002")  # the stand-in says 0.00028
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "f")
+    again = ("--again", "--fresh", "--on-error", "fail")
+    hook = {"GIT_INDEX_FILE": ".git/index"}
+    assert [asked(cli, *again, **environ).status for environ in ({}, hook, hook, {})] == [0, 0, 3, 0]
+    assert len(calls(cli)) == 3
+
+
+def test_one_review_is_held_to_a_cost_by_its_engine(cli: Cli) -> None:
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "f")
+    assert asked(cli, "--max-cost", "0.5").status == 0
+    (call,) = calls(cli)
+    assert call["argv"][call["argv"].index("--max-budget-usd") + 1] == "0.5"
 
 
 def test_in_ci_no_verdict_fails(cli: Cli) -> None:

@@ -27,6 +27,7 @@ _BY_WORDS = (
     ({"engines", "test"}, "engines-test"),
     ({"engines", "--check"}, "engines-check"),
     ({"notes", "status"}, "notes-status"),
+    ({"review", "--fix"}, "start"),
 )
 _NAMED = {"resume": "start", "status": "show"}
 _GROUPS = ("hooks", "fixtures")

@@ -31,6 +31,20 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
     return int(found[1]) * {"": 1, "k": 1 << 10, "m": 1 << 20}[found[2].lower()]
 
 
+def _on_error(_ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Cause -> what to do; of two about the same the last one counts."""
+    found = {"": "fail" if os.environ.get("CI") else "warn"}
+    for text in texts:
+        cause, _, word = text.rpartition("=")
+        if word not in {"pass", "warn", "fail"} or cause not in {"", *told.CAUSES}:
+            hints = ("write pass, warn or fail, or one of them for a cause: network=warn",)
+            raise UsageError(
+                f"--on-error: '{shown(text)}' is not known", hints=(*hints, f"causes: {', '.join(told.CAUSES)}")
+            )
+        found[cause] = word
+    return found
+
+
 class What(NamedTuple):
     """Which change: the words of the command line that say so."""
 
@@ -55,8 +69,11 @@ class What(NamedTuple):
 @click.option("--block", type=click.Choice(SEVERITIES), help="Block from this severity on; else as the reviewer says.")
 @click.option(
     "--on-error",
-    type=click.Choice(("pass", "warn", "fail")),
-    help="Without a verdict: exit 0, exit 0 with a warning (the default), or exit 3 (the default where CI is set).",
+    callback=_on_error,
+    multiple=True,
+    metavar="[CAUSE=]pass|warn|fail",
+    help="Without a verdict: exit 0, exit 0 with a warning (the default), or exit 3 (the default where CI is set). "
+    f"CAUSE: {', '.join(told.CAUSES)}.",
 )
 @click.option(
     "--timeout", callback=parse.seconds, metavar="TIME", default="3m", help="No verdict by then: 90s, 10m; 3m."
@@ -87,7 +104,7 @@ def command(  # noqa: PLR0917  click passes options by name
     engine: str | None,
     rules: str | None,
     block: str | None,
-    on_error: str | None,
+    on_error: dict[str, str],
     timeout: float | None,
     wait: float | None,
     max_cost: float | None,
@@ -118,8 +135,7 @@ def command(  # noqa: PLR0917  click passes options by name
         return review_after.fix(ctx, fix or "", as_json=as_json)
     hook = background or _in_hook(ctx, push=push)
     wish = Wish(engine, rules, exclude, max_diff, timeout, max_cost, again, fresh, trust, hook, parse.engine_args())
-    strict = (on_error or ("fail" if os.environ.get("CI") else "warn")) == "fail"
-    output = told.Output(block, strict, on_error == "pass", hook, push, as_json, sarif)
+    output = told.Output(block, on_error, hook, push, as_json, sarif)
     try:
         if hook and not _wanted(ctx, inside_runs=inside_runs):
             return told.report(ctx, [], output)

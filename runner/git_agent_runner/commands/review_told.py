@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from git_agent_runner.context import Context
@@ -16,15 +16,22 @@ from git_agent_runner.text import shown
 
 BLOCK, NO_VERDICT = 1, 3
 LINES = 40
+# What kept a reviewer from a verdict, for `--on-error CAUSE=…`; all else is `other`.
+CAUSES = {
+    "engine": {"binary_missing", "engine_unknown", "engine_unset", "no_read_only", "probe_failed", "version_unknown"},
+    "network": {"review_unreached"},
+    "time": {"review_timed_out", "review_pending"},
+    "cost": {"cost_reached", "cost_unbounded"},
+    "other": set[str](),
+}
 EVERY = 10.0  # seconds between two lines that say what goes on
 
 
 class Output(NamedTuple):
-    """How to say it. `strict`: no verdict is no pass."""
+    """How to say it. `on_error`: cause -> pass, warn or fail; `""` is for all others."""
 
     block: str | None
-    strict: bool
-    quiet: bool
+    on_error: Mapping[str, str]
     hook: bool
     push: bool
     as_json: bool
@@ -37,6 +44,12 @@ class Result(NamedTuple):
     what: str
     outcome: Report | UserError
     overruled: tuple[Report, ...] = ()
+
+
+def policy(error: UserError, output: Output) -> str:
+    """Without a verdict: pass, warn or fail."""
+    cause = next((name for name, codes in CAUSES.items() if error.code in codes), "other")
+    return output.on_error.get(cause, output.on_error[""])
 
 
 def report(ctx: Context, results: Sequence[Result], output: Output) -> int:
@@ -96,7 +109,7 @@ def _clock(seconds: float) -> str:
 
 def _status(outcome: Report | UserError, output: Output) -> int:
     if isinstance(outcome, UserError):
-        return NO_VERDICT if output.strict else 0
+        return NO_VERDICT if policy(outcome, output) == "fail" else 0
     return BLOCK if outcome.verdict and outcome.verdict.blocked(output.block) else 0
 
 
@@ -108,7 +121,7 @@ def _print(ctx: Context, result: Result, output: Output, *, passes: bool) -> Non
         text = f"{result.what} was not reviewed: {outcome.message}"
         if passes and ctx.environ.get("PRE_COMMIT") == "1":
             aloud(ctx, text)
-        elif output.quiet:
+        elif policy(outcome, output) == "pass":
             say(text)
         else:
             warn(text, outcome.hints)

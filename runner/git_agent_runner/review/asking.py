@@ -23,6 +23,8 @@ from git_agent_runner.review.prompt import prompt
 from git_agent_runner.review.verdict import read
 from git_agent_runner.store import atomic
 
+_UNREACHED = {"network", "rate_limited", "overloaded"}
+
 
 class Ask(NamedTuple):
     """`earlier` is the run whose session goes on."""
@@ -69,9 +71,15 @@ def _read(done: Finished, engine: Engine, new: str) -> Known:
         raise UserError("the review was ended", code="interrupted", exit_status=128 + received)
     if done.outcome.interrupted:
         raise UserError("the git that asked for it has ended", code="interrupted")
-    if settled.verdict.status != "completed":
+    status = settled.verdict.status
+    if status != "completed":
         why = f": {settled.transcript.error}" if settled.transcript.error else ""
-        raise UserError(f"{engine.name}: {settled.verdict.status}{why}", code="review_failed", hints=_look(handle))
+        text, hints = f"{engine.name}: {status}{why}", _look(handle)
+        if status == "timed_out":
+            raise UserError(text, code="review_timed_out", hints=hints)
+        if status in _UNREACHED:
+            raise UserError(text, code="review_unreached", hints=hints)
+        raise UserError(text, code="review_failed", hints=hints)
     found = read(settled.transcript.final_message or "")
     if found is None:
         raise UserError(f"{engine.name} gave no verdict", code="no_verdict", hints=_look(handle))
