@@ -179,7 +179,8 @@ def test_remotes_with_odd_names(two: tuple[Cli, Cli], name: str) -> None:
     leave(one.repo, A, "note")
     shared(one, "push")
     other.repo.git("config", f"remote.{name}.url", other.repo.git("config", "remote.origin.url"))
-    assert other.ok("notes", "fetch", name, "--json").json == {"schema": 1, "remote": name, "fetched": 1, "pushed": 0}
+    done = other.ok("notes", "fetch", name, "--json").json
+    assert done == {"schema": 1, "remote": name, "fetched": 1, "pushed": 0, "fetchedReviews": 0, "pushedReviews": 0}
 
 
 def test_without_a_remote(cli: Cli) -> None:
