@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,14 @@ def test_an_exit_status_above_0_is_a_failure(wren: Cli) -> None:
     assert (done.status, wren.record().status, wren.record().session.value) == (3, "failed", "w-0000001a")
     wren.ok("resume", "mended")
     assert said(wren, 2) == f"{wren.repo.path} BREAK | mended"
+
+
+def test_a_wrapper_that_says_something_and_exits_0_has_done_nothing(wren: Cli) -> None:
+    """Faults B1"""
+    says = "import sys\nprint('wren 2.1' if '--version' in sys.argv else 'no version is set')\n"
+    program(wren.home, "wren", f"#!{sys.executable}\n{says}")
+    done = wren.run("start", "-e", "wren", "x")
+    assert (done.status, wren.record().status, wren.record().session.value) == (1, "no_output", None)
 
 
 def test_an_error_that_names_the_session(wren: Cli) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines import MODULES
+from git_agent_runner.store import liveness
 from support import schemas
 from support.cli import Cli
 from support.terminal import Person
@@ -143,5 +144,7 @@ def test_a_terminal_that_was_left_raw_is_named(person: Person) -> None:
     person.look("ready")
     process.kill()
     process.wait()
-    until(lambda: cli.ok("status", "--json").json["state"] == "dead", "its engine ends, whose terminal is gone")
+    attempt = cli.attempt(2)
+    until(lambda: not liveness.lives(attempt), f"the engine ends, whose terminal is gone: process {attempt.pid}")
+    assert cli.ok("status", "--json").json["state"] == "dead"
     assert "hint: if the terminal that it was in shows nothing of what you type: reset" in cli.ok("resume", "x").lines

@@ -43,14 +43,13 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_is_told_once_on_a_terminal(cli: Cli, name: str) -> None:
+def test_a_failure_is_told_once_on_a_terminal(person: Person, name: str) -> None:
     """Faults B17: the engine's words were shown as they came, and once more in the summary."""
     recording, words, times = FAILURES[name]
-    person = Person(cli)
     stdout = RECORDINGS / recording / "stdout"
     status = person.wait(person.start("start", "-e", name, "x", FAKE_OUT=str(stdout), FAKE_EXIT="1"))
     assert (status, person.seen.count(words)) == (1, times), person.seen
-    assert f"warning: {name}: {cli.record().status}" in person.seen
+    assert f"warning: {name}: {person.cli.record().status}" in person.seen
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "iflow"])

@@ -21,9 +21,10 @@ class Person:
         self.eyes, self.terminal = pty.openpty()
         self.modes = termios.tcgetattr(self.terminal)
         self.seen = ""
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *words: str, **environ: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        self.process = subprocess.Popen(
             [*PROGRAM, *words],
             cwd=self.cli.repo.path,
             env=self.cli.environ(TERM="xterm", NO_COLOR="1", **environ),
@@ -32,13 +33,18 @@ class Person:
             stderr=self.terminal,
             start_new_session=True,
         )
+        return self.process
 
     def look(self, until: str) -> None:
+        """Wait till that is seen. Where the command has ended without it, nothing is waited for."""
         deadline = time.monotonic() + PATIENCE
         while until not in self.seen:
-            assert time.monotonic() < deadline, self.seen
+            ended = self.process is None or self.process.poll() is not None
             if select.select([self.eyes], [], [], 0.1)[0]:
                 self.seen += os.read(self.eyes, 65536).decode(errors="replace")
+            else:
+                assert not ended, f"ended without {until!r}: {self.seen}"
+            assert time.monotonic() < deadline, self.seen
 
     def type(self, keys: str) -> None:
         os.write(self.eyes, keys.encode())

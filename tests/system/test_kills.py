@@ -50,13 +50,7 @@ def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: Worl
 @pytest.mark.engine_independent
 def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     """Faults A14: git-agent lives and settles the attempt, but what the launcher began works on in the session."""
-    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
-    session = world.session()
-    process = in_a_tool_call(world, "MK2 SLOWTOOL")
-    (launcher,) = psutil.Process(process.pid).children()
-    launcher.kill()
-    process.communicate()
-    survivors = {survivor.pid for survivor in alive(world.home)}
+    session, survivors = left_by_its_launcher(world)
     asked = len(world.requests())
     done = world.agent("resume", "--json", "--message=MK3 and go on")
     refused(done, "still running", "launcher ended, but it works on as process ")
@@ -69,6 +63,29 @@ def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     succeeded(world.agent("resume", "--kill", "--message=MK4 and go on"))
     assert not {survivor.pid for survivor in alive(world.home)} & survivors
     world.carried("MK1", "MK2", "MK4")
+    assert world.session() == session
+    assert sessions(world) == {session}
+
+
+@pytest.mark.engine_independent
+def test_a_resume_waits_for_what_a_killed_launcher_left(world: World) -> None:
+    """Faults A14: it begins once that has ended by itself, and no second engine works on the session before."""
+    session, survivors = left_by_its_launcher(world)
+    asked = len(world.requests())
+    waiter = world.spawn("resume", "--wait", "--message=MK3 and go on")
+    assert waiter.stderr
+    told = waiter.stderr.readline()
+    assert "git-agent: waiting: run " in told
+    assert "launcher ended, but it works on as process " in told
+    until(lambda: world.facts()["state"] == "waiting" or stopped(waiter), "it waits for its turn")
+    assert len(world.requests()) == asked
+    assert {process.pid for process in alive(world.home)} == {*survivors, waiter.pid}
+    for pid in survivors:
+        with suppress(ProcessLookupError):  # it ended with another one
+            os.kill(pid, signal.SIGKILL)
+    _, err = waiter.communicate()
+    assert waiter.returncode == 0, err
+    world.carried("MK1", "MK2", "MK3")
     assert world.session() == session
     assert sessions(world) == {session}
 
@@ -176,6 +193,16 @@ def test_what_an_engine_leaves_running_is_named(world: World, tmp_path: Path) ->
     assert [process.pid for process in alive(world.home)] == [pid]
     assert f"still running after the engine ended: process {pid} sleep" in done.err
     assert world.facts()["attempts"][0]["survivors"] == [f"{pid} sleep"]
+
+
+def left_by_its_launcher(world: World) -> tuple[str, set[int]]:
+    """The session of a run whose launcher was killed in a tool call, its attempt settled, and what works on."""
+    world.start("MK1 add a retry", *ALLOW[world.pin.engine])
+    process = in_a_tool_call(world, "MK2 SLOWTOOL")
+    (launcher,) = psutil.Process(process.pid).children()
+    launcher.kill()
+    process.communicate()
+    return world.session(), {survivor.pid for survivor in alive(world.home)}
 
 
 def in_a_tool_call(world: World, message: str) -> subprocess.Popen[str]:
