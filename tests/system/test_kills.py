@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from git_agent_fixtures.engines import PINS
 from git_agent_fixtures.recording.processes import over
+from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.locks import is_locked
 from support.waiting import until
 from system.stores import sessions
 from system.support import ALLOW, World, alive, end_all, refused, succeeded
@@ -60,6 +63,7 @@ def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     problems = json.loads(world.agent("doctor", "--json").out)["problems"]
     assert "engine_unwatched" in [problem["code"] for problem in problems]
     assert len(world.requests()) == asked
+    signal_all(survivors, signal.SIGCONT)
     succeeded(world.agent("resume", "--kill", "--message=MK4 and go on"))
     assert not {survivor.pid for survivor in alive(world.home)} & survivors
     world.carried("MK1", "MK2", "MK4")
@@ -77,12 +81,11 @@ def test_a_resume_waits_for_what_a_killed_launcher_left(world: World) -> None:
     told = waiter.stderr.readline()
     assert "git-agent: waiting: run " in told
     assert "launcher ended, but it works on as process " in told
-    until(lambda: world.facts()["state"] == "waiting" or stopped(waiter), "it waits for its turn")
-    assert len(world.requests()) == asked
+    facts, layout = world.facts(), Layout(str(world.repo / ".git"))
+    until(lambda: is_locked(layout.waiting_lock(facts["handle"])) or stopped(waiter), "it waits for its turn")
+    assert (facts["state"], len(world.requests())) == ("running", asked)
     assert {process.pid for process in alive(world.home)} == {*survivors, waiter.pid}
-    for pid in survivors:
-        with suppress(ProcessLookupError):  # it ended with another one
-            os.kill(pid, signal.SIGKILL)
+    signal_all(survivors, signal.SIGKILL)
     _, err = waiter.communicate()
     assert waiter.returncode == 0, err
     world.carried("MK1", "MK2", "MK3")
@@ -196,13 +199,23 @@ def test_what_an_engine_leaves_running_is_named(world: World, tmp_path: Path) ->
 
 
 def left_by_its_launcher(world: World) -> tuple[str, set[int]]:
-    """The session of a run whose launcher was killed in a tool call, its attempt settled, and what works on."""
+    """The session of a run whose launcher was killed in a tool call, its attempt settled, and what is left at work.
+
+    That is stopped: the tool takes half a minute, and a busy machine may need more for what is asked meanwhile.
+    """
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
     process = in_a_tool_call(world, "MK2 SLOWTOOL")
     (launcher,) = psutil.Process(process.pid).children()
+    signal_all((child.pid for child in launcher.children(recursive=True)), signal.SIGSTOP)
     launcher.kill()
     process.communicate()
     return world.session(), {survivor.pid for survivor in alive(world.home)}
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # it ended with another one
+            os.kill(pid, number)
 
 
 def in_a_tool_call(world: World, message: str) -> subprocess.Popen[str]:
