@@ -56,7 +56,8 @@ def test_the_wheel_holds_the_packages_and_the_manual(wheel: Path) -> None:
     typed = {f"{package}/py.typed" for package in PACKAGES}
     described = {f"git_agent_runner/schemas/{path.name}" for path in schemas.FOLDER.glob("*.json")}
     assert {name for name in inside if not name.endswith(".py")} == typed | described
-    assert [name.partition(".data/data/")[2] for name in names if ".data/" in name] == [MAN]
+    beside = sorted(name.partition(".data/")[2] for name in names if ".data/" in name)
+    assert beside == [f"data/{MAN}", "scripts/git-agent", "scripts/git-agent-hook"]
 
 
 def test_the_wheel_holds_every_module(wheel: Path) -> None:
