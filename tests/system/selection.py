@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -80,11 +80,16 @@ def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-def touched(paths: Iterable[str]) -> tuple[str, ...]:
-    """The engines that have files of their own among these paths: `engines/codex_store.py` is codex's."""
-    places = map(PurePosixPath, paths)
-    names = {place.stem.partition("_")[0] for place in places if str(place.parent) in _ROOMS}
+def touched(paths: Sequence[str]) -> tuple[str, ...]:
+    """The engines that have files of their own among these paths: `codex.py`, `codex_items.py`, `codex/store.py`."""
+    names = {place.parts[0].partition("_")[0].partition(".")[0] for place in _in_rooms(paths)}
     return tuple(sorted(names & {pin.engine for pin in PINS}))
+
+
+def _in_rooms(paths: Sequence[str]) -> Iterator[PurePosixPath]:
+    """Below the folders that hold a file or a folder for each engine."""
+    for room in _ROOMS:
+        yield from (PurePosixPath(path).relative_to(room) for path in paths if path.startswith(f"{room}/"))
 
 
 def of_change(root: Path, word: str | None = None) -> Draw:
