@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from git_agent_hooks.fired import Fired, by_pre_commit, stage
-from git_agent_hooks.speak import say
+from git_agent_hooks.fired import TOLD_BY_STDIN, Fired, by_pre_commit, stage
+from git_agent_hooks.speak import say_past
 from git_agent_runner.context import Context, load
 from git_agent_runner.errors import USAGE, UserError
 from git_agent_runner.present import fatal
 
+LARGEST = 64 << 20  # characters: a rebase of a million commits
 Action = Callable[[Context, Fired], str | None]
 
 
@@ -62,13 +63,25 @@ BY_PRE_COMMIT: dict[str, tuple[Action, str]] = {
 }
 
 
+def by_git(hook: str, args: Sequence[str]) -> Fired:
+    """A hook as git itself calls it. Another hook's stdin may be a pipe that nobody closes."""
+    told = hook in TOLD_BY_STDIN and not sys.stdin.isatty()
+    return Fired(hook, tuple(args), os.environ, sys.stdin.read(LARGEST) if told else "")
+
+
 def installed(argv: Sequence[str]) -> int:
     """What an installed hook calls with its name and git's arguments. Always 0."""
     hook, *args = argv
-    # Only post-rewrite is told something there; another hook's stdin may be a pipe that nobody closes.
-    stdin = sys.stdin.read() if hook == "post-rewrite" else ""
-    fired = Fired(hook, tuple(args), os.environ, stdin)
-    return _quietly(INSTALLED.get(hook, ()), fired)
+    return _quietly(INSTALLED.get(hook, ()), by_git(hook, args))
+
+
+def at_stage(fired: Fired) -> int:
+    """What our hooks do there, for a manager that calls `git agent hook`. Only `pre-commit`, a check, may fail."""
+    if fired.hook == "pre-commit":
+        from git_agent_hooks.check import check
+
+        return check()
+    return _quietly(INSTALLED.get(fired.hook, ()), fired)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,7 +118,7 @@ def _quietly(actions: Sequence[Action], fired: Fired) -> int:
             lines += _line(action, ctx, fired)
         lines = [*lines[:1], *_reviews(ctx)] if ctx.settings.hints else []
     for line in lines:
-        say(line, fired.environ)
+        say_past(line, fired.environ)
     return 0
 
 

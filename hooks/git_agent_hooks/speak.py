@@ -9,15 +9,23 @@ from collections.abc import Mapping
 from git_agent_runner.text import shown
 
 
-def say(line: str, environ: Mapping[str, str]) -> None:
-    """To stderr; under pre-commit, which hides what a hook says unless it fails, to the terminal, if there is one."""
-    text = f"git-agent: {shown(line)}\n"
+def say(line: str) -> None:
+    """To stderr, which pre-commit shows of a hook that fails or is `verbose`."""
+    sys.stderr.write(_line(line))
+
+
+def say_past(line: str, environ: Mapping[str, str]) -> None:
+    """To stderr; under pre-commit, which hides it, to the terminal, if there is one."""
     if environ.get("PRE_COMMIT") != "1":
-        sys.stderr.write(text)
+        say(line)
         return
     try:
         terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY)
     except OSError:
         return
     with open(terminal, "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
+        file.write(f"\n{_line(line)}")  # pre-commit has left its line of dots open
+
+
+def _line(line: str) -> str:
+    return f"git-agent: {shown(line)}\n"

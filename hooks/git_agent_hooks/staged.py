@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from git_agent_hooks.fired import stage
+from git_agent_hooks.fired import Fired
 from git_agent_runner import git
+
+COMMITTING = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg")
 
 
 class Held(NamedTuple):
@@ -16,12 +18,9 @@ class Held(NamedTuple):
     staged: str
 
 
-def committing(environ: Mapping[str, str]) -> bool:
-    """Is git, or pre-commit by itself, about to commit something? Git names its index to a commit's hooks only, and in
-    post-commit nothing is staged any more.
-    """
-    about = "GIT_INDEX_FILE" in environ or environ.get("PRE_COMMIT") == "1"
-    return about and stage(environ) in (None, "prepare-commit-msg") and bool(staged(environ))
+def committing(fired: Fired) -> bool:
+    """Is git about to commit something?"""
+    return fired.hook in COMMITTING and bool(staged(fired.environ))
 
 
 def held(environ: Mapping[str, str]) -> Held:

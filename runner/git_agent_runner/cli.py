@@ -41,6 +41,7 @@ COMMANDS = {
     "prune": "Forget runs that are old, large, or done with",
     "uninstall": "Remove git-agent from this repository",
     "hooks": "Install the hooks that keep notes right as history moves",
+    "hook": "Do at one of git's hooks what ours do, or start an agent",
     "fixtures": "Record engines and look at recordings",
     "drift": "Compare a new engine version with the last recorded one",
 }
