@@ -21,8 +21,8 @@ from support.pre_commit import PreCommit
 from support.runs import leave
 
 PAGE = (docs.ROOT / "docs/hooks.md").read_text()
-LEFTHOOK, KEEPING, RUNNING = docs.blocks(PAGE, "yaml")
-PLAIN, HUSKY, STAGES, PUSH = docs.blocks(PAGE, "sh")
+LEFTHOOK, KEEPING, LEFTHOOK_RUN, RUNNING = docs.blocks(PAGE, "yaml")
+PLAIN, HUSKY, INSTALL, RUN, PUSH = docs.blocks(PAGE, "sh")
 
 
 def shell(cli: Cli, script: str, **environ: str) -> str:
@@ -75,25 +75,44 @@ def released(pre_commit: PreCommit, text: str) -> str:
 def test_pre_commit(pre_commit: PreCommit, cli: Cli) -> None:
     (cli.repo.path / ".pre-commit-config.yaml").write_text(released(pre_commit, KEEPING))
     cli.repo.git("add", ".pre-commit-config.yaml")
-    shell(cli, STAGES)
+    shell(cli, INSTALL)
     cli.begin()
     commit(cli)
     assert len(cli.noted()) == 2
 
 
+LOOK = 'look at what is pushed; change nothing\n\nAbout to push "refs/heads/main" to "refs/heads/main": '
+
+
+def pushed(cli: Cli, tmp_path: Path) -> str:
+    """What the agent was told of the first push, and that of a second commit."""
+    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
+    cli.repo.git("remote", "add", "origin", str(upstream.path))
+    cli.repo.git("fetch", "-q", "origin")
+    old, new = cli.repo.head(), cli.repo.commit("two", f="2\n")
+    shell(cli, "git push -q origin main")
+    (call,) = cli.calls()
+    assert call["stdin"] == f"{LOOK}commits {old}..{new}"
+    assert call["engine"] == "claude"
+    return str(upstream.path)
+
+
 def test_an_agent_before_a_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path) -> None:
     (cli.repo.path / ".pre-commit-config.yaml").write_text(released(pre_commit, RUNNING))
     shell(cli, "pre-commit install --hook-type pre-push")
-    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
-    cli.repo.git("remote", "add", "origin", str(upstream.path))
-    cli.repo.commit("two", f="2\n")
-    shell(cli, "git push -q origin main")
-    (call,) = cli.calls()
-    assert call["stdin"].startswith("review what is pushed; change nothing\n\nAbout to push refs/heads/main")
-    (cli.repo.path / ".git/hooks/pre-push").write_text(f"#!/bin/sh\n{PUSH}")
-    cli.repo.commit("three", f="3\n")
-    shell(cli, "git push -q origin main")
-    assert upstream.git("rev-parse", "refs/notes/agent") == cli.repo.git("rev-parse", "refs/notes/agent")
+    pushed(cli, tmp_path)
+
+
+def test_an_agent_before_a_push_by_husky(cli: Cli, tmp_path: Path, programs: Path) -> None:  # agents in hooks F14
+    shell(cli, shlex.quote(str(programs / "husky")))
+    (cli.repo.path / ".husky/pre-push").write_text(RUN)
+    pushed(cli, tmp_path)
+
+
+def test_an_agent_before_a_push_by_lefthook(cli: Cli, tmp_path: Path, programs: Path) -> None:  # agents in hooks F14
+    (cli.repo.path / "lefthook.yml").write_text(LEFTHOOK_RUN)
+    shell(cli, f"{shlex.quote(str(programs / 'lefthook'))} install")
+    pushed(cli, tmp_path)
 
 
 def test_a_hook_that_pushes_notes_in_two_clones(cli: Cli, tmp_path: Path) -> None:  # faults F11

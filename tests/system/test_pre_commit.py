@@ -18,11 +18,12 @@ STAGES: dict[str, tuple[tuple[str, ...], ...]] = {
     "post-commit": (("commit", "-q", "-m", "mine"),),
     "post-rewrite": (("commit", "-q", "--amend", "--no-edit"),),
     "pre-push": (("push", "-q", "upstream", "side"),),
-    "post-checkout": (("checkout", "-q", "-b", "other"),),
-    "post-merge": (("merge", "-q", "theirs"),),
+    "post-checkout": (("checkout", "-q", "--detach", "theirs"),),
+    "post-merge": (("merge", "-q", "--no-ff", "theirs"),),
     "pre-merge-commit": (("merge", "-q", "--no-ff", "theirs"),),
     "pre-rebase": (("rebase", "-q", "--autostash", "theirs"),),
 }
+MERGING = ("pre-merge-commit", "post-merge")  # git merges nothing into an index with changes
 CASES = [(stage, NEWEST[number % len(NEWEST)]) for number, stage in enumerate(STAGES)]
 LEFT = "changed, and not staged\n"
 
@@ -34,7 +35,7 @@ def release_of_now(tmp_path_factory: pytest.TempPathFactory) -> PreCommit:
 
 def _tree(world: World, pre_commit: PreCommit, stage: str) -> Path:
     """A linked work tree on `side`, with a staged file, an unstaged change and an untracked file."""
-    hook = f"{{id: git-agent-run, stages: [{stage}], args: [-e, {world.pin.engine}, --prompt, MK1 look at this]}}"
+    hook = f"{{id: git-agent-run, stages: [{stage}], always_run: true, args: [-e, {world.pin.engine}, --prompt, MK1 look at this]}}"
     world.commit("begin", kept="kept\n", config=pre_commit.config(hook))
     world.git("mv", "config", ".pre-commit-config.yaml")
     world.git("commit", "-q", "-m", "configure pre-commit")
@@ -49,7 +50,7 @@ def _tree(world: World, pre_commit: PreCommit, stage: str) -> Path:
     run(tree, world.home.env, "install", "--hook-type", stage)
     for name, text in (("staged", "staged\n"), ("kept", LEFT), ("untracked", "untracked\n")):
         (tree / name).write_text(text)
-    if stage != "pre-merge-commit":  # git merges nothing into an index with changes
+    if stage not in MERGING:
         succeeded(world.run("git", "add", "staged", cwd=tree))
     return tree
 
@@ -66,10 +67,10 @@ def test_a_run_from_each_stage(world: World, pin: Pin, stage: str, release_of_no
     assert newest.users[-1].head.startswith("MK1 look at this")
     told = succeeded(world.run("git", "status", "--porcelain", cwd=tree)).out.splitlines()
     committed = any(words[0] == "commit" for words in STAGES[stage])
-    left = [] if committed else ["?? staged" if stage == "pre-merge-commit" else "A  staged"]
+    left = [] if committed else ["?? staged" if stage in MERGING else "A  staged"]
     assert sorted(told) == sorted([" M kept", *left, "?? untracked"])
     assert (tree / "staged").read_text() == "staged\n"
-    if stage != "pre-merge-commit":
+    if stage not in MERGING:
         where = "HEAD" if committed else ""
         assert succeeded(world.run("git", "show", f"{where}:staged", cwd=tree)).out == "staged\n"
     assert (tree / "kept").read_text() == LEFT
