@@ -1,5 +1,6 @@
-"""`git agent hook STAGE` with a prompt: what the agent is told, and what the person is when none ran. Real git, stand-in
-engines; `test_hooks_told` has what is told at each stage.
+"""`git agent hook STAGE` with a prompt: what the agent is told, and what the person is when none ran.
+
+Real git, stand-in engines; `test_hooks_told` has what is told at each stage.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def test_an_editor_message_has_no_source(person: Person) -> None:  # agents in h
     add(person)
     person.env["GIT_EDITOR"] = "echo m >"
     person.git("commit", "-q")
-    assert "COMMIT_EDITMSG\", without any text yet\n" in person.told()
+    assert 'COMMIT_EDITMSG", without any text yet\n' in person.told()
 
 
 def test_a_merge_names_the_branches(person: Person) -> None:  # agents in hooks F9

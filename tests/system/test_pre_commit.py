@@ -35,7 +35,8 @@ def release_of_now(tmp_path_factory: pytest.TempPathFactory) -> PreCommit:
 
 def _tree(world: World, pre_commit: PreCommit, stage: str) -> Path:
     """A linked work tree on `side`, with a staged file, an unstaged change and an untracked file."""
-    hook = f"{{id: git-agent-run, stages: [{stage}], always_run: true, args: [-e, {world.pin.engine}, --prompt, MK1 look at this]}}"
+    args = f"[-e, {world.pin.engine}, --prompt, MK1 look at this]"
+    hook = f"{{id: git-agent-run, stages: [{stage}], always_run: true, args: {args}}}"
     world.commit("begin", kept="kept\n", config=pre_commit.config(hook))
     world.git("mv", "config", ".pre-commit-config.yaml")
     world.git("commit", "-q", "-m", "configure pre-commit")
