@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_hooks import shim
-from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, holds, is_link, slot, slots, usual
+from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, find, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.store import atomic, locks
@@ -38,11 +38,11 @@ def install(ctx: Context, place: Place) -> tuple[str, ...]:
     their own, for its lines to call. Raises UserError `hook_in_the_way`, `hook_edited`, `write_failed`.
     """
     with _writing(ctx):
+        own = own_directory(ctx)
+        atomic.make_dir(str(own))  # empty, it is still the mark that this repository is to have our hooks
         if place.manager is None:
             _make_directory(place.directory)
             return tuple(name for name in wanted(ctx) if _chain(slot(place, name), name))
-        own = own_directory(ctx)
-        atomic.make_dir(str(own))
         return tuple(name for name in wanted(ctx) if _write(own / name, name))
 
 
@@ -99,6 +99,15 @@ def _status(ctx: Context, place: Place, name: str) -> Hook:
         return Hook(name, "managed")
     current = _content(path) == shim.text(name, sys.executable)
     return Hook(name, "installed" if current else "outdated", os.path.lexists(_before(path, name)))
+
+
+def lost(ctx: Context) -> tuple[Hook, ...]:
+    """Hooks that were installed, and that git does not call any more, or not yet: another tool's install takes ours
+    away.
+    """
+    if not own_directory(ctx).is_dir():
+        return ()
+    return tuple(hook for hook in status(ctx, find(ctx)) if hook.state in {"absent", "managed"})
 
 
 def own_directory(ctx: Context) -> Path:
@@ -219,12 +228,3 @@ def _without_comments(file: Path) -> list[str]:
     """Its lines. Neither mark of a comment stands in a line of ours."""
     text = _content(file) if file.is_file() else ""
     return [re.split("#|//", line)[0] for line in text.split("\n")]
-
-
-def lines(place: Place, name: str) -> str:
-    """What a person adds to the manager's own file so that it calls our hook, when it is there."""
-    call = f'h="$(git rev-parse --git-common-dir)/agent/hooks/{name}"; [ ! -x "$h" ] || "$h"'
-    if place.manager != "lefthook":
-        return f'{call} "$@"'
-    told = "\n      use_stdin: true" if name == "post-rewrite" else ""
-    return f"{name}:\n  jobs:\n    - name: git-agent\n      run: {call} {{0}}{told}"

@@ -8,13 +8,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from git_agent_hooks.install import HOOKS, calls_ours, install, lines
+from git_agent_hooks.install import HOOKS, calls_ours, install
+from git_agent_hooks.lines import call, text
 from git_agent_hooks.place import find
 from git_agent_runner import context
 from support.gitrepo import GitRepo
 from support.pre_commit import of_now
 
-PACKAGES = ("husky@9.1.7", "lefthook@2.2.2")
+PACKAGES = ("husky@9.1.7", "lefthook@2.2.2", "simple-git-hooks@2.13.1")
 
 
 def packages(shared: Path) -> Path:
@@ -38,7 +39,7 @@ def by_git(repo: GitRepo, _shared: Path) -> None:
 
 def by_husky(repo: GitRepo, shared: Path) -> None:
     _run(repo, str(packages(shared) / "husky"))
-    _add_lines(repo, repo.path / ".husky")
+    _add_lines(repo.path / ".husky")
     _installed(repo)
     repo.commit("use husky")
 
@@ -47,18 +48,23 @@ def by_hooks_path(repo: GitRepo, _shared: Path) -> None:
     folder = repo.path.parent / "company hooks"
     folder.mkdir()
     repo.git("config", "core.hooksPath", str(folder))
-    _add_lines(repo, folder)
+    _add_lines(folder)
     _installed(repo)
 
 
 def by_lefthook(repo: GitRepo, shared: Path) -> None:
     config = repo.path / "lefthook.yml"
-    config.write_text("output: [failure]\n")
-    ctx = context.load(os.environ)
-    config.write_text("output: [failure]\n" + "\n".join(lines(find(ctx), name) for name in HOOKS) + "\n")
+    config.write_text(f"output: [failure]\n{text('lefthook', HOOKS, repo.path)}\n")
     _run(repo, str(packages(shared) / "lefthook"), "install")
     _installed(repo)
     repo.commit("use lefthook")
+
+
+def by_simple_git_hooks(repo: GitRepo, shared: Path) -> None:
+    (repo.path / "package.json").write_text(f"{{{text('simple-git-hooks', HOOKS, repo.path)}}}")
+    _run(repo, str(packages(shared) / "simple-git-hooks"))
+    _installed(repo)
+    repo.commit("use simple-git-hooks")
 
 
 def by_pre_commit(repo: GitRepo, shared: Path) -> None:
@@ -70,6 +76,7 @@ MANAGERS: dict[str, Callable[[GitRepo, Path], None]] = {
     "git": by_git,
     "husky": by_husky,
     "lefthook": by_lefthook,
+    "simple-git-hooks": by_simple_git_hooks,
     "core.hooksPath": by_hooks_path,
     "pre-commit": by_pre_commit,
 }
@@ -81,12 +88,10 @@ def prepare_worktree(linked: GitRepo, programs: Path) -> None:
         _run(linked, str(programs / "husky"))
 
 
-def _add_lines(repo: GitRepo, folder: Path) -> None:
-    ctx = context.load(os.environ)
-    place = find(ctx)
+def _add_lines(folder: Path) -> None:
     for name in HOOKS:
         path = folder / name
-        path.write_text(f"#!/bin/sh\n{lines(place, name)}\n")
+        path.write_text(f"#!/bin/sh\n{call(name)}\n")
         path.chmod(0o755)
 
 

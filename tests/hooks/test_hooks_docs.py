@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,12 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from ruamel.yaml import YAML
 
-from git_agent_hooks.install import HOOKS, lines
-from git_agent_hooks.place import find
-from git_agent_runner import context
+from git_agent_hooks.install import HOOKS
+from git_agent_hooks.lines import call
 from support import docs
 from support.cli import Cli
 from support.pre_commit import PreCommit
@@ -22,6 +21,7 @@ from support.runs import leave
 
 PAGE = (docs.ROOT / "docs/hooks.md").read_text()
 LEFTHOOK, KEEPING, LEFTHOOK_RUN, RUNNING = docs.blocks(PAGE, "yaml")
+(SIMPLE,) = docs.blocks(PAGE, "json")
 PLAIN, HUSKY, INSTALL, RUN, PUSH = docs.blocks(PAGE, "sh")
 
 
@@ -44,12 +44,11 @@ def test_without_a_manager(cli: Cli) -> None:
     assert len(cli.noted()) == 2
 
 
-def test_husky(cli: Cli, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_husky(cli: Cli, programs: Path) -> None:
     cli.begin()
     shell(cli, shlex.quote(str(programs / "husky")))
     cli.run("hooks", "install")
-    monkeypatch.chdir(cli.repo.path)
-    assert HUSKY.rstrip("\n") == lines(find(context.load(os.environ)), "post-commit")
+    assert HUSKY.rstrip("\n") == call("post-commit")
     (cli.repo.path / ".husky/post-commit").write_text(HUSKY)
     commit(cli)
     assert len(cli.noted()) == 2
@@ -61,6 +60,16 @@ def test_lefthook(cli: Cli, programs: Path) -> None:
     assert tuple(sorted(YAML(typ="safe").load(LEFTHOOK))) == tuple(sorted(HOOKS))
     assert cli.ok("hooks", "install").out.startswith("installed ")
     shell(cli, f"{shlex.quote(str(programs / 'lefthook'))} install")
+    commit(cli)
+    assert len(cli.noted()) == 2
+
+
+def test_simple_git_hooks(cli: Cli, programs: Path) -> None:  # agents in hooks F11
+    cli.begin()
+    (cli.repo.path / "package.json").write_text(f"{{{SIMPLE}}}")
+    assert tuple(json.loads(f"{{{SIMPLE}}}")["simple-git-hooks"]) == HOOKS
+    shell(cli, shlex.quote(str(programs / "simple-git-hooks")))
+    assert cli.ok("hooks", "install").out.startswith("installed ")
     commit(cli)
     assert len(cli.noted()) == 2
 

@@ -41,6 +41,7 @@ PROMISES: dict[str, str] = {
     "`attempt_unreadable`": REPAIRED,
     "`engine_unwatched`": "test_cli_turns::test_an_engine_that_outlives_its_launcher_is_at_work",
     "`git_lock_stale`": "test_cli_doctor::test_a_lock_that_git_left",
+    "`hook_lost`": "../hooks/test_hooks_lost::test_pre_commit_install_f_is_noticed",
     "`identity_missing`": "test_cli_places::test_without_an_identity",
     "`note_malformed`": "test_cli_show::test_doctor_names_a_note_that_cannot_be_read"
     " test_cli_notes::test_a_time_to_come_wins_no_join",

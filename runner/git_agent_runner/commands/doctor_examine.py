@@ -21,6 +21,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     setup.settings,
     setup.read_only,
     setup.identity,
+    setup.hooks,
     locks.stale,
     attempts.scraps,
     attempts.half_written,

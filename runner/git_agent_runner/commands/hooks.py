@@ -8,7 +8,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.errors import FATAL
-from git_agent_runner.present import fatal, print_json, table, warn
+from git_agent_runner.present import fatal, hint, print_json, table, warn
 from git_agent_runner.text import quote, shown
 
 if TYPE_CHECKING:
@@ -49,17 +49,41 @@ def _unfound(place: Place) -> None:
 
 
 def _by_hand(place: Place, missing: list[str]) -> int:
-    from git_agent_hooks.install import lines
-    from git_agent_hooks.place import BY_MANAGER
+    from git_agent_hooks.lines import text
 
-    for name in missing:
-        if place.manager != "lefthook":
-            print(f"# {place.lines / name}")
-        print(lines(place, name))
-    where = "to lefthook.yml" if place.manager == "lefthook" else "to these files"
-    new = () if place.manager in BY_MANAGER else ("a file that is new begins with #!/bin/sh, and must be executable",)
-    fatal(place.why, (f"add the lines above {where}, then: git agent hooks status", *new))
+    manager = place.manager or ""
+    print(text(manager, missing, place.lines))
+    where, *then = _WHERE.get(manager, ("these files",))
+    steps = ", ".join([f"add the lines above to {where}", *then])
+    new = () if manager in _WHERE else ("a file that is new begins with #!/bin/sh, and must be executable",)
+    fatal(place.why, (f"{steps}, then: git agent hooks status", *new))
     return FATAL
+
+
+# Where a manager's lines go, and what to do then.
+_WHERE = {
+    "husky": ("these files",),
+    "lefthook": ("lefthook.yml", "lefthook install"),
+    "simple-git-hooks": ("its settings in package.json", "npx simple-git-hooks"),
+}
+MANAGERS = ("git", "husky", "lefthook", "simple-git-hooks", "pre-commit", "prek")
+
+
+@command.command("print", short_help="Print what a hook manager's file needs to call our hooks")
+@click.option("--manager", type=click.Choice(MANAGERS), required=True, help="Whose file.")
+def for_manager(manager: str) -> int:
+    """Print what to add to a hook manager's file, so that it calls our hooks; nothing is changed."""
+    from pathlib import Path
+
+    from git_agent_hooks import install as hooks
+    from git_agent_hooks.lines import text
+    from git_agent_hooks.place import usual
+
+    ctx = context.load()
+    print(text(manager, hooks.wanted(ctx), Path(ctx.repo.top, ".husky") if manager == "husky" else usual(ctx)))
+    if manager not in {"pre-commit", "prek"}:
+        hint("in each clone, once: git agent hooks install")
+    return 0
 
 
 @command.command(short_help="Remove our hooks")
