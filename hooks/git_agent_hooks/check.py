@@ -1,4 +1,8 @@
-"""`git-agent-check`: does the index of runs read, do the notes, and are staged recordings fit to be shared?"""
+"""`git-agent-check`: is what this commit brings fit to be shared, and can it be recorded?
+
+It looks at what is staged, at this branch's record and at the newest notes, and no further: `git agent doctor` looks
+at everything. What another clone has written stops nobody.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,63 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
+from git_agent_hooks.speak import say_past
 from git_agent_hooks.staged import staged
-from git_agent_runner.commands.doctor_examine import examine
+from git_agent_runner import context, refs
+from git_agent_runner.commands.doctor_finding import REPAIR
+from git_agent_runner.commands.doctor_notes import unreadable
+from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.present import fatal
+from git_agent_runner.store import notes, pointer
+from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.text import shown
 
-# What a commit may carry on, or what only the person can mend: a check of the repository names these.
-_CHECKED = ("record_", "note_malformed", "notes_damaged", "pointer_")
 _RECORDING = re.compile(r"((?:.*/)?recordings/[^/]+/[^/]+/[^/]+)/[^/]+")
 
 
 def check() -> int:
     """0 when all is well, else 1, with a line for each problem."""
     try:
-        known, found = examine()
+        ctx = context.load(refused=lambda _: None)
     except UserError as error:
         fatal(error.message, error.hints)
         return 1
-    problems = [
-        f"{shown(one.problem)}; fix it with: {shown(one.mend)}" for one in found if one.code.startswith(_CHECKED)
-    ]
-    problems += _recordings(known.ctx.repo.top, staged(os.environ))
-    for problem in problems:
-        print(f"git-agent: {problem}", file=sys.stderr)
+    for wrong in _noted(ctx):
+        say_past(f"{wrong.problem}; fix it with: {wrong.mend}", os.environ)
+    found = chain(_record(ctx), _notes_ref(ctx), _recordings(ctx.repo.top, staged(os.environ)))
+    problems = [f"git-agent: {problem}\n" for problem in found]
+    sys.stderr.writelines(problems)
     return 1 if problems else 0
+
+
+def _record(ctx: Context) -> Iterator[str]:
+    """The record of the branch's run, which is to be noted on this commit."""
+    for handle in pointer.every(ctx.repo, ctx.config).get(ctx.repo.branch or "", ()):
+        twice: list[str] = []
+        try:
+            ctx.runs._replace(warn=twice.append).read(handle)
+        except CorruptRecord as problem:
+            yield f"{shown(problem.message)}; fix it with: {REPAIR}"
+        except UserError:
+            continue  # of another clone, or forgotten: nothing will be recorded
+        yield from (f"{shown(text)}; fix it with: delete one of these lines" for text in twice)
+
+
+def _notes_ref(ctx: Context) -> Iterator[str]:
+    """With a ref that it cannot read git refuses to amend and rebase."""
+    if why := unreadable(ctx.repo):
+        yield f"{notes.REF} cannot be read: {shown(why)}; fix it with: {REPAIR}"
+
+
+def _noted(ctx: Context) -> Sequence[notes.Wrong]:
+    """Lines of the newest notes that are no run."""
+    if ctx.repo.head is None or not notes.exists(ctx.repo):
+        return ()
+    return notes.near(ctx.repo, refs.history(ctx.repo, ctx.repo.head, (), notes.NEAR)).problems
 
 
 def _recordings(top: str, files: Sequence[str]) -> Iterator[str]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from git_agent_extractors import ordinary
 from git_agent_fixtures.recording import folder
+from git_agent_hooks import main
+from git_agent_runner import git
 from support import docs
 from support.cli import Cli
+from support.runs import leave
 
 NAME = "fixtures/recordings/opencode/1.18.33/rate-limit"
 
@@ -38,6 +45,48 @@ def test_notes_that_git_cannot_read_are_named(cli: Cli) -> None:
     assert status == 1
     assert line.startswith("git-agent: refs/notes/agent cannot be read: ")
     assert "fix it with: git agent doctor --repair" in line
+
+
+def test_another_clones_bad_note_stops_nobody(cli: Cli) -> None:
+    """Agents in hooks F12: it is named, and the hint can be typed."""
+    cli.repo.git("notes", "--ref=agent", "add", "-m", "hello", "HEAD")
+    noted = cli.repo.head()
+    cli.repo.commit("two", f="2\n")
+    status, (line,) = check(cli)
+    problem, hint = line.split("; fix it with: ")
+    assert (status, problem) == (0, f"git-agent: note on {noted[:12]}: line 1 is not a run")
+    found = cli.run("doctor", "--json").json["problems"]
+    assert [one["mend"] for one in found if one["code"] == "note_malformed"] == [hint]
+    cli.repo.git(*hint.split()[1:], env={"GIT_EDITOR": "true >"})
+    assert check(cli) == (0, [])
+
+
+def test_another_branchs_record_stops_nobody(cli: Cli) -> None:  # agents in hooks F12
+    leave(cli.repo, "aaaaaaaa", branch="other")
+    cli.repo.git("config", "branch.main.agentHandle", "bbbbbbbb")  # of another clone
+    path = cli.repo.path / ".git/agent/index/aaaaaaaa.yaml"
+    path.write_text("handle: [\n")
+    assert check(cli) == (0, [])
+    cli.repo.git("config", "branch.main.agentHandle", "aaaaaaaa")
+    status, (line,) = check(cli)
+    assert (status, str(path) in line) == (1, True)
+
+
+def test_its_cost_does_not_grow_with_runs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # agents in hooks F12
+    leave(cli.repo, "aaaaaaaa")
+    monkeypatch.chdir(cli.repo.path)
+    asked: list[str] = []
+    spawn, whole = git._spawn, ordinary.whole
+    monkeypatch.setattr(git, "_spawn", lambda words, *rest: asked.append(words[0]) or spawn(words, *rest))
+    monkeypatch.setattr(ordinary, "whole", lambda path, limit: asked.append(os.fspath(path)) or whole(path, limit))
+    assert main.main(["check"]) == 0
+    alone = list(asked)
+    assert len(alone) > 1
+    for number in range(20):
+        leave(cli.repo, f"bbbbbb{number:02}", branch=f"other{number}")
+    asked.clear()
+    assert main.main(["check"]) == 0
+    assert asked == alone
 
 
 def test_a_good_recording_passes(cli: Cli) -> None:

@@ -22,7 +22,7 @@ _LINK, _NOWHERE = "it is a link to", ", which does not exist"
 def damaged(known: Known) -> Iterator[Finding]:
     """Its reflog may still name notes that are whole; records tell of the runs in any case."""
     repo = known.ctx.repo
-    why = _why(repo)
+    why = unreadable(repo, "-r")
     if why is None:
         return
     problem = f"{notes.REF} cannot be read: {why}"
@@ -35,15 +35,17 @@ def damaged(known: Known) -> Iterator[Finding]:
         yield Finding("notes_damaged", problem, mend, prune=partial(_write, repo, "-d", notes.REF))
 
 
-def _why(repo: Repository) -> str | None:
-    """What git says of the ref. One that is broken, or a link to nothing, it takes for none, and tells on stderr."""
+def unreadable(repo: Repository, *deep: str) -> str | None:
+    """What git says of the ref, and with `-r` of all its notes. A ref that is broken, or a link to nothing, it takes
+    for none, and tells on stderr.
+    """
     told = notes.shared(repo, "for-each-ref", "--format=%(symref)", notes.REF, check=False)
     if told.status or told.err:
         return reason(told)
     if target := told.out.strip():
         return f"{_LINK} {target}"
     if told.out:
-        tree = notes.shared(repo, "ls-tree", "-r", notes.REF, check=False)
+        tree = notes.shared(repo, "ls-tree", *deep, notes.REF, check=False)
         return reason(tree) if tree.status else None
     link = notes.shared(repo, "symbolic-ref", "-q", notes.REF, check=False).out.rstrip("\n")
     return f"{_LINK} {link}{_NOWHERE}" if link else None

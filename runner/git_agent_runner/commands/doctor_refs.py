@@ -115,5 +115,5 @@ def malformed(known: Known) -> Iterator[Finding]:
             problem = f"note on {note.commit[:12]}: run {note.handle} is dated {note.updated_at}, in the future"
             mend = "it gives way to any other line of the run; the next resume dates it right"
             yield Finding("note_malformed", problem, mend)
-    for problem in known.noted.problems:
-        yield Finding("note_malformed", problem, "git notes --ref=agent edit <commit>")
+    for wrong in known.noted.problems:
+        yield Finding("note_malformed", wrong.problem, wrong.mend)

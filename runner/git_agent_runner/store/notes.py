@@ -40,11 +40,26 @@ NEAR = 32  # commits; the nearest note is nearly always on one of these, and onl
 FIRST_BATCH = 256  # notes; else it is nearly always among these
 
 
+class Wrong(NamedTuple):
+    """What could not be read of a commit's note, in words."""
+
+    commit: str
+    what: str
+
+    @property
+    def problem(self) -> str:
+        return f"note on {self.commit[:12]}: {self.what}"
+
+    @property
+    def mend(self) -> str:
+        return f"git notes --ref=agent edit {self.commit[:12]}"
+
+
 class Notes(NamedTuple):
-    """Commit -> its runs, newest first, and what could not be read, in words."""
+    """Commit -> its runs, newest first, and what could not be read."""
 
     by_commit: dict[str, tuple[Note, ...]]
-    problems: tuple[str, ...]
+    problems: tuple[Wrong, ...]
 
 
 def exists(repo: Repository) -> bool:
@@ -55,6 +70,11 @@ def exists(repo: Repository) -> bool:
 def read(repo: Repository) -> Notes:
     """All noted runs, in two git processes. A note whose commit is gone is read too."""
     return _contents(repo, _listing(repo))
+
+
+def near(repo: Repository, commits: Sequence[str]) -> Notes:
+    """The runs noted on these few commits; other notes are not looked at."""
+    return _contents(repo, _listing(repo, commits[:NEAR]))
 
 
 def nearest(repo: Repository, commits: Sequence[str], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
@@ -133,21 +153,14 @@ def blob_texts(repo: Repository, sizes: Mapping[str, int]) -> dict[str, str]:
 
 
 def _contents(repo: Repository, listing: Mapping[str, list[Entry]]) -> Notes:
-    problems = [
-        f"note on {commit[:12]}: larger than {NOTE_LIMIT >> 20} MiB, not read"
-        for commit, blobs in listing.items()
-        if any(blob.size > NOTE_LIMIT for blob in blobs)
-    ]
-    problems += [
-        f"note on {commit[:12]}: its object {blob.oid[:12]} is missing"
-        for commit, blobs in listing.items()
-        for blob in blobs
-        if blob.size < 0
-    ]
+    blobs = [(commit, blob) for commit, blobs in listing.items() for blob in blobs]
+    large = f"larger than {NOTE_LIMIT >> 20} MiB, not read"
+    problems = [Wrong(commit, large) for commit, blob in blobs if blob.size > NOTE_LIMIT]
+    problems += [Wrong(commit, f"its object {blob.oid[:12]} is missing") for commit, blob in blobs if blob.size < 0]
     by_commit = {}
     for commit, text in _texts(repo, listing).items():
         notes, wrong = parse(text, commit)
-        problems += [f"note on {commit[:12]}: {problem}" for problem in wrong]
+        problems += [Wrong(commit, what) for what in wrong]
         if notes:
             by_commit[commit] = tuple(notes)
     return Notes(by_commit, tuple(problems))
