@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,8 +79,17 @@ def test_its_cost_does_not_grow_with_runs(cli: Cli, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(cli.repo.path)
     asked: list[str] = []
     spawn, whole = git._spawn, ordinary.whole
-    monkeypatch.setattr(git, "_spawn", lambda words, *rest: asked.append(words[0]) or spawn(words, *rest))
-    monkeypatch.setattr(ordinary, "whole", lambda path, limit: asked.append(os.fspath(path)) or whole(path, limit))
+
+    def spawned(words: Sequence[str], *rest: Any) -> git.Result:
+        asked.append(words[0])
+        return spawn(words, *rest)
+
+    def read(path: str | os.PathLike[str], limit: int) -> bytes:
+        asked.append(os.fspath(path))
+        return whole(path, limit)
+
+    monkeypatch.setattr(git, "_spawn", spawned)
+    monkeypatch.setattr(ordinary, "whole", read)
     assert main.main(["check"]) == 0
     alone = list(asked)
     assert len(alone) > 1

@@ -107,7 +107,7 @@ def test_note_that_is_too_large_is_named_and_not_read(repo: GitRepo) -> None:
     noted(repo, f"{line()}\n" + "x" * (1 << 20))
     facts = repo.facts()
     found = notes.read(facts)
-    assert found == notes.Notes({}, (f"note on {repo.head()[:12]}: larger than 1 MiB, not read",))
+    assert found == notes.Notes({}, (notes.Wrong(repo.head(), "larger than 1 MiB, not read"),))
     with pytest.raises(noting.NoteFailed, match="larger than 1 MiB"):
         noting.write(facts, facts.head, record())
 
