@@ -30,12 +30,17 @@ _AT_WORK = {
 
 def why_not(repo: Repository, fired: Fired) -> str | None:
     """Why no agent is to be started now, or None."""
-    if fired.environ.get("GIT_AGENT_SKIP", "0") not in {"", "0"}:
+    return unwanted(repo, fired.environ) or _NOTHING.get(fired.hook, _never)(repo, fired)
+
+
+def unwanted(repo: Repository, environ: Mapping[str, str]) -> str | None:
+    """Why none is at any hook."""
+    if environ.get("GIT_AGENT_SKIP", "0") not in {"", "0"}:
         return "GIT_AGENT_SKIP is set"
-    if _switched_off(fired.environ):
+    if _switched_off(environ):
         return "agent.hooks is false"
     busy = next((what for name, what in _AT_WORK.items() if os.path.exists(f"{repo.git_dir}/{name}")), None)
-    return f"{busy} is in progress" if busy else _NOTHING.get(fired.hook, _never)(repo, fired)
+    return busy and f"{busy} is in progress"
 
 
 def _switched_off(environ: Mapping[str, str]) -> bool:

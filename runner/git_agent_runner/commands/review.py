@@ -153,9 +153,10 @@ def _in_hook(ctx: Context, *, push: bool) -> bool:
 
 def _wanted(ctx: Context, *, inside_runs: bool) -> bool:
     """Does anybody want a review that a hook asks for? Raises UserError where a variable of ours names no run."""
-    from git_agent_hooks.quiet import quiet
+    from git_agent_hooks.quiet import unwanted
 
-    if quiet(ctx.environ):
+    if why := unwanted(ctx.repo, ctx.environ):
+        say(f"not reviewed: {why}")
         return False
     handle = ctx.environ.get("GIT_AGENT_HANDLE")
     if not handle:

@@ -72,7 +72,7 @@ def aloud(ctx: Context, line: str) -> None:
     """To the terminal, also where pre-commit hides what a hook prints."""
     from git_agent_hooks import speak
 
-    speak.say(line, ctx.environ)
+    speak.say_past(line, ctx.environ)
 
 
 class Progress:
