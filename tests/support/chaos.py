@@ -17,6 +17,7 @@ from git_agent_runner import settings
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Identities
 from git_agent_runner.resolve import resolve
+from git_agent_runner.store import notes
 from git_agent_runner.store.cache import listing
 from git_agent_runner.store.index import Index
 from support.branching import Op, Oracle, git_words
@@ -51,6 +52,7 @@ class Walk:
         repo.git("push", "-q", "origin", "main")
         self.cli = Cli(repo, home)
         self.oracle = Oracle()
+        self.twins: dict[str, set[str]] = {}
         self.trees: dict[str, Path] = {}  # branches that are checked out in linked work trees
         self.done: list[str] = []
         self.clones = 0
@@ -171,6 +173,7 @@ class Walk:
         new = self.handles() - before
         if len(new) != 2:
             self.fail(f"two starts made {new}: {said}")
+        self.twins.update(dict.fromkeys(new, new))
         for handle in sorted(new, key=lambda handle: self.cli.attempt(handle=handle).started_at):
             self._went_on(name, handle)
 
@@ -243,7 +246,10 @@ class Walk:
             self.oracle.copied = {number: run for number, run in self.oracle.copied.items() if run != handle}
 
     def _clone(self) -> None:
-        """What another clone learns by the notes."""
+        """What another clone learns by the notes. They name branches as they were called then, and no clone has our
+        reflogs: of a name that was used again it may learn an older branch's run, which it does not resume by itself.
+        Of two runs that were begun at once it takes the one that ended last.
+        """
         self._say("push, clone, notes fetch")
         self.cli.repo.git("push", "-q", "--force", "--prune", "origin", "refs/heads/*:refs/heads/*")
         if (done := self.run("notes", "push", "origin")).status and self.handles():
@@ -255,7 +261,10 @@ class Walk:
             clone.git("checkout", "-q", name)
             done = self.run("resume", "--dry-run", "x", cwd=clone.path)
             named = re.findall(r"run ([0-9a-f]{8}) is known here only by its note", done.err)
-            if {*named} - self.oracle.right(name):
+            found = (note for runs in notes.read(clone.facts()).by_commit.values() for note in runs)
+            elder = {note.handle for note in found if note.branch == name and self.oracle.owner(note.handle) != name}
+            right = {twin for run in self.oracle.right(name) for twin in self.twins.get(run or "", {run})}
+            if done.status == 0 or {*named} - right - elder:
                 self.fail(f"a clone takes {named} for {name}'s, not {self.oracle.right(name)}")
 
     def look(self) -> None:
