@@ -61,7 +61,7 @@ def attempt_of(record: Record, moment: str) -> Attempt:
     """The attempt that stands for what is known of a run: no engine was started, and nothing was printed."""
     return Attempt(
         number=max(1, record.attempts),
-        kind="adopt",
+        kind="fork" if record.forked_from else "adopt",
         run_id=record.run_id,
         agent_name=record.agent_name,
         branch=record.branch,
@@ -81,6 +81,7 @@ def attempt_of(record: Record, moment: str) -> Attempt:
         session=record.session,
         session_from="record" if record.session.value else None,
         parent_session=record.parent_session,
+        forked_from=record.forked_from,
         store=record.store,
     )
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "list": "List runs, newest first",
     "show": "Show one run with its attempts",
     "log": "Show a run's messages and tool calls",
+    "fork": "Continue a copy of a conversation on this branch",
     "adopt": "Import a session the engine already has",
     "extract": "Read a recorded transcript",
     "review": "Have a change looked at; the exit status is the verdict",

@@ -155,6 +155,7 @@ def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
         run_id=record.run_id,
         agent_name=record.agent_name,
         role=record.role,
+        forked_from=record.forked_from,
         branch=record.branch,
         worktree=record.worktree,
         worktree_id=record.worktree_id,

@@ -27,13 +27,22 @@ class Store(NamedTuple):
     variable: str | None = None
 
 
+class Earlier(NamedTuple):
+    """A session that a run had in another engine, before it was handed over."""
+
+    agent_name: str
+    session: Session
+    launch_args: tuple[str, ...] = ()
+
+
 class Record(NamedTuple):
     """One run, as the index keeps it. Times are ISO 8601 UTC with a trailing Z and milliseconds.
 
     `run_directory` is relative to the common git directory (`agent/runs/<run id>`), so that a repository that is
     moved keeps its runs. `branch` is the short name, None on a detached HEAD; `start_commit` None on an unborn
     branch. `worktree_id` names the work tree as `trees` does, `common_dir_id` the repository as `moved` does.
-    `attempts` counts engine processes, the running one included. `store` is where the session is.
+    `attempts` counts engine processes, the running one included. `store` is where the session is. `earlier` are the
+    sessions from before it was handed over, oldest first; `forked_from` is the handle of the run that it is a fork of.
     Only a run whose `role` is work can be a branch's: a review looks at a change, and is found by its handle alone.
     """
 
@@ -60,6 +69,8 @@ class Record(NamedTuple):
     schema: int = SCHEMA
     store: Store | None = None
     role: Role = "work"
+    earlier: tuple[Earlier, ...] = ()
+    forked_from: str | None = None
 
 
 class Attempt(NamedTuple):
@@ -73,7 +84,7 @@ class Attempt(NamedTuple):
     """
 
     number: int
-    kind: Literal["start", "resume", "continue", "fresh", "adopt"]
+    kind: Literal["start", "resume", "continue", "fresh", "adopt", "fork"]
     run_id: str
     agent_name: str
     branch: str | None
@@ -113,6 +124,7 @@ class Attempt(NamedTuple):
     common_dir_id: str = ""
     store: Store | None = None
     role: Role = "work"
+    forked_from: str | None = None
 
 
 class Repository(NamedTuple):
@@ -166,6 +178,7 @@ class Settings(NamedTuple):
     stall_after: float = 300.0
     binaries: dict[str, str] = {}  # noqa: RUF012  engine -> path; built once, never mutated
     args: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  engine -> launch args; built once, never mutated
+    handover_tokens: dict[str, int] = {}  # noqa: RUF012  engine -> most that it is handed; built once, never mutated
     hints: bool = True  # may hooks speak?
     trailer: bool = False  # do commits of a run name it?
     terminal: str | None = None  # where --terminal opens windows, one of settings.TERMINALS

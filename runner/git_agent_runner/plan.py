@@ -31,6 +31,7 @@ from git_agent_runner.worktrees import Place, place
 
 if TYPE_CHECKING:
     from git_agent_runner.conversation.carry import Carry
+    from git_agent_runner.conversation.hand_over import HandOver
     from git_agent_runner.conversation.restore import Restore
     from git_agent_runner.verdict import Kind
 
@@ -43,8 +44,8 @@ class Plan(NamedTuple):
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
     `carry`, then `restore`, are to be done first: the session is not where the run goes on, or not as the run left it;
-    `restored` is when the copy was made that was restored. `store` is the engine's. `instead_of` is why the session is
-    not resumed by its id.
+    `handed`: another engine's conversation would be handed over first. `restored` is when the copy was made that was
+    restored. `store` is the engine's. `instead_of` is why the session is not resumed by its id.
     """
 
     record: Record
@@ -59,6 +60,7 @@ class Plan(NamedTuple):
     notes: tuple[str, ...] = ()
     restore: Restore | None = None
     carry: Carry | None = None
+    handed: HandOver | None = None
     store: Store | None = None
     picker: bool = False
     instead_of: UserError | None = None
@@ -147,9 +149,11 @@ def plan_resume(
     kind: Kind = "resume",
     picker: bool = False,
     into_store: bool = False,
+    coming: bool = False,
 ) -> Plan:
     """The next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
     session of the directory, or opens the engine's `picker`. `into_store`: see `sessions.Sought`.
+    `coming`: the session will be put where the run goes on, and is not asked for.
 
     Raises UserError with a code that says what is missing: `session_unknown`, `session_malformed`,
     `session_missing`, `session_held`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, ….
@@ -162,7 +166,7 @@ def plan_resume(
     args = merged_args(engine, program, record.launch_args, given, resuming=True)
     if message is not None:
         engine.check_message(program.version, message)
-    target = _target(ctx, engine, program.version, record, args, _Asked(cwd, session, value, by_id, into_store))
+    target = _target(ctx, engine, program.version, record, args, _Asked(cwd, session, value, by_id, into_store, coming))
     launch = Launch(
         binary=program.binary,
         version=program.version,
@@ -205,6 +209,7 @@ class _Asked(NamedTuple):
     session: str | None
     by_id: bool
     into_store: bool
+    coming: bool
 
 
 class _Target(NamedTuple):
@@ -227,7 +232,7 @@ def _target(
     where = _place(ctx, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same))
     if not (engine.elsewhere(version, True) and os.path.isdir(record.cwd)):
         record = _settled(ctx, record, where.cwd)
-    carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id else None
+    carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id and not asked.coming else None
     if carry:
         record, session = carry.record, carry.session
     query = StoreQuery(ctx.environ, asked.cwd or record.cwd or where.cwd, version, session)
@@ -235,10 +240,10 @@ def _target(
     if carry:
         refuse_entering(engine, sought)
         found = Found(Located("unknown", cwd=where.cwd))
-    elif asked.by_id and session:
+    elif asked.by_id and session and not asked.coming:
         found = locate(ctx, engine, sought)
     else:
-        found = Found(Located("unknown"))
+        found = Found(Located("unknown", cwd=where.cwd if asked.coming else None))
     return _Target(record, session, where.cwd, where.note or _followed(known, record), query, found, carry)
 
 

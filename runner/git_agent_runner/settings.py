@@ -23,6 +23,7 @@ from git_agent_runner.times import duration
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
 TERMINALS = ("tmux", "screen", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
+_COUNT = re.compile("[1-9][0-9]{2,8}", re.ASCII)
 _LARGEST = 4 << 20  # bytes of a file that is looked through for a line
 
 
@@ -120,6 +121,9 @@ def _with_entry(settings: Settings, entry: Entry, repo: Repository, environ: Map
     if engine and variable == "args":
         words = (*settings.args.get(engine, ()), *_words(entry, f"agent.{engine}.args"))
         return settings._replace(args={**settings.args, engine: words})
+    if engine and variable == "handovertokens":
+        tokens = int(_checked(entry, f"agent.{engine}.handoverTokens", _COUNT.fullmatch, "a number of tokens"))
+        return settings._replace(handover_tokens={**settings.handover_tokens, engine: tokens})
     reader = _READERS.get(rest)
     return reader(settings, entry, repo, environ) if reader else settings
 

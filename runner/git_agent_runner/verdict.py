@@ -8,7 +8,7 @@ from git_agent_extractors.model import NO_SESSION, Session, Status, Transcript
 from git_agent_runner.errors import INTERRUPTED
 from git_agent_runner.model import Resumed
 
-Kind = Literal["start", "resume", "continue", "fresh", "adopt"]
+Kind = Literal["start", "resume", "continue", "fresh", "adopt", "fork"]
 
 
 class Asked(NamedTuple):

@@ -39,9 +39,9 @@ def test_options(name: str) -> None:
 def test_settings() -> None:
     """Git does not care about the case of their names."""
     named = {key.replace(".", "").lower() for key in re.findall(r"^\\fBagent\.([A-Za-z.]+)\\fR$", TEXT, re.MULTILINE)}
-    of_engines = set(re.findall(r"^\\fBagent\.\\fIENGINE\\fB\.([a-z]+)\\fR$", TEXT, re.MULTILINE))
-    known = {name.replace("_", "") for name in Settings._fields} - {"binaries", "args"}
-    assert (named, of_engines) == (known, {"binary", "args"})
+    of_engines = set(re.findall(r"^\\fBagent\.\\fIENGINE\\fB\.([A-Za-z]+)\\fR$", TEXT, re.MULTILINE))
+    known = {name.replace("_", "") for name in Settings._fields} - {"binaries", "args", "handovertokens"}
+    assert (named, of_engines) == (known, {"binary", "args", "handoverTokens"})
 
 
 def test_roff() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from git_agent_extractors.model import Session, Status
-from git_agent_runner.model import Attempt, Record
+from git_agent_runner.model import Attempt, Earlier, Record
 from git_agent_runner.store import attempts, document, records
 from git_agent_runner.store.document import Shape
 from git_agent_runner.store.records import CorruptRecord
@@ -28,6 +28,8 @@ runDirectory: "agent/runs/20261127T101502Z-codex-7f3a9c21"
 agentName: "codex"
 session: {{"field": "thread_id", "value": "0199c9a8-81c0-7800-8aa1-7ffac1586f13"}}
 parentSession: null
+earlierSessions: []
+forkedFrom: null
 launch: {{"args": ["--model", "gpt-5"]}}
 branch: "feature/retry"
 worktree: "/home/dev/repo"
@@ -83,6 +85,10 @@ any_record = st.builds(
     status=st.none() | st.sampled_from(get_args(Status)),
     attempts=st.integers(0, 10**20),
     parent_session=st.none() | texts,
+    earlier=st.lists(st.builds(Earlier, texts, sessions, st.lists(texts, max_size=2).map(tuple)), max_size=2).map(
+        tuple
+    ),
+    forked_from=st.none() | texts,
 )
 
 

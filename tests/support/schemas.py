@@ -22,6 +22,8 @@ _BY_WORDS = (
     ({"resume", "--terminal"}, "terminal"),
     ({"resume", "--dry-run"}, "dry-run"),
     ({"resume", "-n"}, "dry-run"),
+    ({"fork", "-n"}, "dry-run"),
+    ({"fork", "--message"}, "start"),
     ({"start", "--branch"}, "start-branches"),
     ({"start", "--branches-from"}, "start-branches"),
     ({"engines", "test"}, "engines-test"),

@@ -17,6 +17,8 @@ def dry_run(plan: Plan, *, as_json: bool) -> None:
         say(f"{plan.restore.why(plan.engine.name, 'has')}: the run's copy would be {plan.restore.where} first")
     if plan.carry:
         say(f"first, {plan.carry.why('would be')}")
+    if plan.handed:
+        say(f"first, {plan.handed.why('would be')}")
     if not as_json:
         print(text)
         return
@@ -41,4 +43,5 @@ def planned(plan: Plan) -> dict[str, Any]:
         "stdin": None if invocation.stdin is None else invocation.stdin.decode(),
         "env": dict(invocation.env),
         "restores": plan.restore is not None,
+        "handOver": plan.handed and plan.handed.facts(),
     }

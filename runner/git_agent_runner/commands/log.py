@@ -82,7 +82,7 @@ def _story(ctx: Context, record: Record, told: list[Attempt], *, full: bool, col
 
 
 def _came_to(attempt: Attempt) -> str:
-    return attempt.status or ("nothing was run" if attempt.kind == "adopt" else "not settled")
+    return attempt.status or ("nothing was run" if attempt.kind in ("adopt", "fork") else "not settled")
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:

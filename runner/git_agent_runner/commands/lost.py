@@ -23,6 +23,13 @@ def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Pl
 
     Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
     """
+    if wish.hands_over(record):
+        from git_agent_runner.commands.handed import handed_over  # a rare need
+
+        done = handed_over(ctx, wish, record)
+        if isinstance(done, Plan):
+            return done
+        record = done
     plan = _plan(ctx, wish, record)
     if plan.carry and not wish.dry_run:
         from git_agent_runner.conversation.carry import perform  # a rare need

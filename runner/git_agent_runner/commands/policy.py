@@ -47,6 +47,10 @@ class Wish(NamedTuple):
     kill: bool = False
     terminal: bool = False
 
+    def hands_over(self, record: Record) -> bool:
+        """Is the run to go on in another engine than it is in?"""
+        return self.engine not in (None, record.agent_name)
+
 
 def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
     """Resume the run that was found, or do what the mode says instead. The exit status.
@@ -89,6 +93,8 @@ def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> 
             record = found = closed(ctx, found)
         return resume_plan(ctx, wish, found, strict=mode == "strict")
     except UserError as error:
+        if record and wish.hands_over(record):
+            raise  # the person named another engine: nothing takes the place of that
         from git_agent_runner.commands.instead import otherwise  # a rare need
 
         return otherwise(ctx, wish, mode, record, error)

@@ -24,6 +24,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--handle", metavar="HANDLE", help="The run's handle, or a unique prefix of 4 or more.")
 @click.option("--branch", metavar="NAME", help="Resume the run of this branch, even if renamed or deleted.")
 @click.option("--commit", metavar="REV", help="Resume the run noted nearest at or before this commit.")
+@click.option("-e", "--engine", metavar="ENGINE", help="Continue in this engine: the conversation is handed over.")
 @click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
@@ -57,6 +58,7 @@ def command(  # noqa: PLR0917  click passes options by name
     handle: str | None,
     branch: str | None,
     commit: str | None,
+    engine: str | None,
     message_text: str | None,
     message_file: str | None,
     interactive: bool,
@@ -99,6 +101,7 @@ def command(  # noqa: PLR0917  click passes options by name
         return _all(ctx, message, jobs, strict=strict, kill=kill, timeout=timeout, dry_run=dry_run, as_json=as_json)
     interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
     wish = Wish(
+        engine=engine,
         given=parse.engine_args(),
         message=message or (None if interactive else ctx.settings.continue_message),
         interactive=interactive,

@@ -15,7 +15,7 @@ from git_agent_runner.commands.find import Where, found_record, resume_line
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt, Record
+from git_agent_runner.model import Attempt, Earlier, Record
 from git_agent_runner.policies import taken
 from git_agent_runner.policies.taken import Kept
 from git_agent_runner.present import print_json, warn
@@ -101,6 +101,8 @@ def _rows(ctx: Context, record: Record, story: list[Attempt], reason: UserError 
         ("status", f"{state_text(ctx, record)}, {age(record.updated_at, time.time())}"),
         ("flags", command_line(record.launch_args)),
         ("parent", record.parent_session or ""),
+        ("earlier", ", ".join(f"{one.agent_name} {one.session.value}" for one in record.earlier)),
+        ("fork of", record.forked_from or ""),
         ("policy", f"{kept.end}: {kept.reason}" if kept else ""),
         ("survivors", ", ".join(living(story[-1])) if story else ""),
         ("resume", f"no: {reason.message}" if reason else resume_line(ctx, record)),
@@ -127,8 +129,8 @@ def _commit(ctx: Context, record: Record) -> str:
 
 
 def _ending(ctx: Context, record: Record, attempt: Attempt) -> str:
-    if attempt.kind == "adopt":
-        return "adopted: nothing was run"
+    if attempt.kind in ("adopt", "fork"):
+        return f"{'adopted' if attempt.kind == 'adopt' else 'forked'}: nothing was run"
     if attempt.ended_at is None:
         return f"{attempt.kind}, {state_text(ctx, record)}"
     unseen = "not started" if attempt.pid is None else "its end was not seen"
@@ -177,6 +179,8 @@ def _object(ctx: Context, record: Record, story: list[Attempt], reason: UserErro
         "engineVersion": record.engine_version or None,
         "session": record.session._asdict(),
         "parentSession": record.parent_session,
+        "earlierSessions": [_earlier_object(one) for one in record.earlier],
+        "forkedFrom": record.forked_from,
         "launch": {"args": list(record.launch_args)},
         "branch": record.branch,
         "startCommit": record.start_commit,
@@ -191,6 +195,14 @@ def _object(ctx: Context, record: Record, story: list[Attempt], reason: UserErro
         "resumable": reason is None,
         "reason": None if reason is None else {"code": reason.code, "message": reason.message, "hints": reason.hints},
         "attempts": [_attempt_object(attempt) for attempt in story],
+    }
+
+
+def _earlier_object(earlier: Earlier) -> dict[str, Any]:
+    return {
+        "engine": earlier.agent_name,
+        "session": earlier.session._asdict(),
+        "launch": {"args": list(earlier.launch_args)},
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Source
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt, Record, Resumed, State
+from git_agent_runner.model import Attempt, Earlier, Record, Resumed, State
 from git_agent_runner.store import atomic, document, locks
 from git_agent_runner.store.document import (
     COUNT,
@@ -42,7 +43,7 @@ SHAPE = Shape(
     (
         Field("schema", "schema", SCHEMA_KIND),
         Field("number", "number", COUNT, required=True),
-        Field("kind", "kind", one_of(("start", "resume", "continue", "fresh", "adopt")), required=True),
+        Field("kind", "kind", one_of(("start", "resume", "continue", "fresh", "adopt", "fork")), required=True),
         Field("runId", "run_id", RUN_ID, required=True),
         Field("agentName", "agent_name", TEXT, required=True),
         Field("session", "session", SESSION, required=True),
@@ -51,6 +52,7 @@ SHAPE = Shape(
         Field("requestedSession", "requested_session", optional(TEXT)),
         Field("reportedSession", "reported_session", optional(TEXT)),
         Field("parentSession", "parent_session", optional(TEXT)),
+        Field("forkedFrom", "forked_from", optional(TEXT)),
         Field("resumed", "resumed", optional(one_of(get_args(Resumed)))),
         Field("branch", "branch", optional(TEXT), required=True),
         Field("replaces", "replaces", optional(TEXT)),
@@ -226,7 +228,16 @@ def rebuild(layout: Layout, run_id: str) -> Record:
         engine_version=last.engine_version,
         parent_session=next((a.parent_session for a in reversed(found) if a.parent_session), None),
         store=next((a.store for a in reversed(found) if a.session.value and a.resumed != "as_new"), None),
+        earlier=_earlier(found),
+        forked_from=next((a.forked_from for a in found if a.forked_from), None),
     )
+
+
+def _earlier(found: list[Attempt]) -> tuple[Earlier, ...]:
+    """The last session that each engine had before the run was handed over to another."""
+    pairs = pairwise(found)
+    left = [before for before, after in pairs if before.agent_name != after.agent_name and before.session.value]
+    return tuple(Earlier(one.agent_name, one.session, one.launch_args) for one in left)
 
 
 def state(layout: Layout, handle: str, run_id: str, newest: Callable[[Layout, str], Attempt | None] = latest) -> State:

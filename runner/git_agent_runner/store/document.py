@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from git_agent_extractors import ordinary
 from git_agent_extractors.model import Session
 from git_agent_runner.errors import UserError
-from git_agent_runner.model import Store
+from git_agent_runner.model import Earlier, Store
 
 T = TypeVar("T")
 LIMIT = 64 << 20  # bytes; no file of ours comes near it
@@ -204,6 +204,24 @@ def _is_store(value: Any) -> bool:
     return value.get("variable") is None or _is_text(value["variable"])
 
 
+def _is_earlier(value: Any) -> bool:
+    return type(value) is list and all(
+        type(one) is dict
+        and _is_text(one.get("agentName"))
+        and _is_session(one.get("session"))
+        and _is_launch(one.get("launch"))
+        for one in value
+    )
+
+
+def _is_launch(value: Any) -> bool:
+    return type(value) is dict and _is_texts(value.get("args"))
+
+
+def _load_session(value: Any) -> Session:
+    return Session(value.get("field"), value.get("value"))
+
+
 def optional(kind: Kind) -> Kind:
     return kind._replace(expects=f"{kind.expects} or null", valid=lambda value: value is None or kind.valid(value))
 
@@ -221,7 +239,7 @@ TEXTS = Kind("a list of strings", _is_texts, load=tuple, dump=list)
 SESSION = Kind(
     "`field` and `value`, each a string or null",
     _is_session,
-    load=lambda value: Session(value.get("field"), value.get("value")),
+    load=_load_session,
     dump=Session._asdict,
 )
 STORE = Kind(
@@ -232,7 +250,18 @@ STORE = Kind(
 )
 LAUNCH = Kind(
     "`args`, a list of strings",
-    lambda value: type(value) is dict and _is_texts(value.get("args")),
+    _is_launch,
     load=lambda value: tuple(value["args"]),
     dump=lambda args: {"args": list(args)},
+)
+EARLIER = Kind(
+    "a list of `agentName`, `session` and `launch`",
+    _is_earlier,
+    load=lambda value: tuple(
+        Earlier(one["agentName"], _load_session(one["session"]), tuple(one["launch"]["args"])) for one in value
+    ),
+    dump=lambda earlier: [
+        {"agentName": one.agent_name, "session": one.session._asdict(), "launch": {"args": list(one.launch_args)}}
+        for one in earlier
+    ],
 )

@@ -10,6 +10,7 @@ from git_agent_runner.model import SCHEMA, Record, Role
 from git_agent_runner.store import document
 from git_agent_runner.store.document import (
     COUNT,
+    EARLIER,
     LAUNCH,
     SESSION,
     STORE,
@@ -44,6 +45,8 @@ SHAPE = Shape(
         Field("agentName", "agent_name", TEXT, required=True),
         Field("session", "session", SESSION, required=True),
         Field("parentSession", "parent_session", optional(TEXT)),
+        Field("earlierSessions", "earlier", EARLIER),
+        Field("forkedFrom", "forked_from", optional(TEXT)),
         Field("launch", "launch_args", LAUNCH, required=True),
         Field("branch", "branch", optional(TEXT)),
         Field("worktree", "worktree", TEXT),

@@ -1,0 +1,170 @@
+"""`git agent fork`: a second conversation from the first, for this branch."""
+
+from __future__ import annotations
+
+import os
+import random
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from git_agent_runner import adopted, context, handover, parse, refs
+from git_agent_runner.commands.find import Where, find, found_record, resume_line
+from git_agent_runner.commands.policy import Wish, go
+from git_agent_runner.context import Context
+from git_agent_runner.conversation import fork
+from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.model import Record
+from git_agent_runner.present import Summary, print_json, print_summary, say, warn
+from git_agent_runner.store import pointer
+from git_agent_runner.store.index import PREFIX_LENGTH
+from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, new_handle, new_run_id
+
+SCHEMA = 1
+
+
+@click.command(cls=parse.EngineCommand, short_help="Continue a copy of a conversation on this branch")
+@click.argument("words", metavar="[HANDLE | BRANCH] [MESSAGE]", nargs=-1)
+@click.option("-e", "--engine", metavar="ENGINE", help="The engine of the copy (default: the run's own).")
+@click.option("--commit", metavar="REV", help="The conversation as it was when this commit was made.")
+@click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. a single word.")
+@click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
+@click.option("-n", "--dry-run", is_flag=True, help="Print what would be copied, and the exact command.")
+@click.option(
+    "--timeout",
+    callback=parse.seconds,
+    metavar="TIME",
+    help="End the engine after this time: 600, 90s, 10m, 2h.",
+)
+@click.option("--raw", is_flag=True, help="Show the engine's raw output.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Explain how run, session and directory were chosen.")
+def command(  # noqa: PLR0917  click passes options by name
+    words: tuple[str, ...],
+    engine: str | None,
+    commit: str | None,
+    message_text: str | None,
+    message_file: str | None,
+    dry_run: bool,
+    timeout: float | None,
+    raw: bool,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Copy a run's conversation under a new id, as a run of this branch. The first conversation is not changed.
+
+    Which run: by its HANDLE or its BRANCH, renamed, merged or deleted ones too; this branch's without one. The MESSAGE
+    (`-` reads it from standard input) is sent to the copy. What follows -- goes to the engine.
+    """
+    parse.only_one({"--raw": raw, "--json": as_json})
+    ctx = context.load()
+    old, said = _source(ctx, words, verbose=verbose)
+    message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
+    handover.drop(ctx.layout, message_file)
+    wish = Wish(
+        given=parse.engine_args(),
+        message=message,
+        timeout=timeout,
+        raw=raw,
+        as_json=as_json,
+        verbose=verbose,
+        dry_run=dry_run,
+    )
+    if message is None and (wish.given or dry_run):
+        raise UsageError(f"{'-n' if dry_run else '--'} needs a message", hints=('git agent fork BRANCH "<message>"',))
+    todo = fork.prepare(ctx, old, engine, None if commit is None else fork.until_commit(ctx, old, _commit(ctx, commit)))
+    if dry_run:
+        return _shown(ctx, todo, wish)
+    made, warnings = _made(ctx, todo)
+    say(todo.why("was"))
+    for text in warnings:
+        warn(text)
+    if message is not None:
+        return go(ctx, wish, "strict", made)
+    if as_json:
+        print_json(_object(todo, made, warnings))
+    else:
+        print_summary(_summary(ctx, made))
+    return 0
+
+
+def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Record, str | None]:
+    """(the run, the message) of the words. Raises UsageError for a word that may be a mistyped name."""
+    if len(words) > 2:
+        raise UsageError("too many words", hints=('git agent fork BRANCH "<message>"',))
+    if not words or (len(words) == 1 and (words[0] == "-" or any(map(str.isspace, words[0])))):
+        return found_record(ctx, Where(), verbose=verbose), (*words, None)[0]
+    name, message = words[0], words[1] if len(words) == 2 else None
+    if PREFIX_LENGTH <= len(name) <= HANDLE_LENGTH and not name.strip(HEX):
+        found = find(ctx, Where(handle=name), verbose=verbose)
+        if isinstance(found, Record):
+            return found, message
+    found = find(ctx, Where(branch=name), verbose=verbose)
+    if isinstance(found, UserError):
+        if len(words) == 1 and found.code in ("no_run", "branch_unknown"):
+            found.hints = (f"to send the word itself: git agent fork --message={name}", *found.hints)
+        raise found
+    return found, message
+
+
+def _commit(ctx: Context, revision: str) -> str:
+    found = refs.commit_of(ctx.repo, revision)
+    if found is None:
+        raise UserError(f"{revision!a} is not a commit", code="unknown_revision", hints=("git log shows them",))
+    return found
+
+
+def _shown(ctx: Context, todo: fork.Fork, wish: Wish) -> int:
+    from git_agent_runner.commands.dry_run import dry_run
+    from git_agent_runner.plan import plan_resume
+
+    handle = new_handle(random.SystemRandom().choice)  # no run has it
+    record = todo.record._replace(handle=handle, run_id=new_run_id(datetime.now(UTC), todo.record.agent_name, handle))
+    plan = plan_resume(ctx, record, wish.given, wish.message, coming=True)
+    say(f"first, {todo.why('would be')}")
+    dry_run(plan._replace(record=plan.record._replace(handle="")), as_json=wish.as_json)
+    return 0
+
+
+def _made(ctx: Context, todo: fork.Fork) -> tuple[Record, tuple[str, ...]]:
+    """The new run, and what could not be written of it."""
+    before = pointer.read(ctx.repo, ctx.config).get(todo.record.branch or "")
+    fork.put(ctx, todo)
+    made, warnings = adopted.write(ctx, adopted.Adoption(todo.record, "record"))
+    with suppress(OSError):  # a longer way back to what was shortened; the conversation itself is there
+        fork.remember(ctx, todo, made)
+    if before and before != made.handle:
+        resume = f'git agent resume {before} "<message>"'
+        say(f"branch '{made.branch}' used run {before} until now; to continue that one: {resume}")
+    return made, warnings
+
+
+def _summary(ctx: Context, record: Record) -> Summary:
+    return Summary(
+        handle=record.handle,
+        engine=record.agent_name,
+        session=f"{record.session.field} {record.session.value}",
+        branch=f"{record.branch or '(detached)'} @ {(record.start_commit or 'unborn')[:7]}",
+        run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  fork of {record.forked_from}, nothing was run",
+        resume=resume_line(ctx, record),
+    )
+
+
+def _object(todo: fork.Fork, record: Record, warnings: tuple[str, ...]) -> dict[str, Any]:
+    """Schema 1 of `fork --json` without a message; docs/json.md describes it."""
+    return {
+        "schema": SCHEMA,
+        "handle": record.handle,
+        "runId": record.run_id,
+        "engine": record.agent_name,
+        "session": record.session._asdict(),
+        "forkedFrom": record.forked_from,
+        "parentSession": record.parent_session,
+        "turns": todo.turns,
+        "branch": record.branch,
+        "cwd": record.cwd,
+        "launch": {"args": list(record.launch_args)},
+        "warnings": list(warnings),
+    }

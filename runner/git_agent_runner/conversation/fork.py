@@ -1,0 +1,198 @@
+"""A second conversation from the first, as it is or as it was: under a new id, for the branch that is checked out here.
+
+The first is only read. The second is a run of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import NamedTuple
+
+from git_agent_extractors.model import Session
+from git_agent_runner import moved, refs, trees
+from git_agent_runner.context import Context, find_program, timestamp
+from git_agent_runner.conversation import formats, hand_over, place, whole
+from git_agent_runner.conversation.handing import Handed
+from git_agent_runner.conversation.messages import Message
+from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.conversation.seat import seat
+from git_agent_runner.engines import asking, load
+from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
+from git_agent_runner.errors import UserError
+from git_agent_runner.git import in_repo
+from git_agent_runner.model import Attempt, Record
+from git_agent_runner.preflight import check_version
+from git_agent_runner.probe import Probe
+from git_agent_runner.sessions import Sought, refuse_entering, refuse_held, session_value
+from git_agent_runner.store import attempts
+from git_agent_runner.store.holding import hold_session, ourselves
+from git_agent_runner.times import moment
+
+
+class Fork(NamedTuple):
+    """A run about to be, of `turns` messages of the person's. `record` has no handle yet.
+
+    The conversation is `bundle`, of the same engine, or `handed`, for another one, made of `messages`. `earlier` says
+    that the first one is at work, and is taken as its last attempt left it.
+    """
+
+    old: Record
+    record: Record
+    binary: str
+    turns: int
+    bundle: Bundle | None
+    handed: Handed | None
+    messages: tuple[Message, ...]
+    earlier: bool
+
+    def why(self, did: str) -> str:
+        """For people; `did` is "was" or "would be"."""
+        old, new = self.old, self.record
+        turns = f"{self.turns} turn{'s' * (self.turns != 1)}"
+        digested = f", {self.handed.digested} of them as a digest" if self.handed and self.handed.digested else ""
+        state = ", as its last attempt left it" if self.earlier else ""
+        return (
+            f"{old.agent_name} session {old.session.value} of run {old.handle}{state} {did} forked as"
+            f" {new.agent_name} session {new.session.value} ({turns}{digested})"
+        )
+
+
+def prepare(ctx: Context, old: Record, name: str | None, until: float | None) -> Fork:
+    """The fork of a run, in its own engine or the one of that name, with the turns that began by `until`.
+
+    Nothing is written. Raises UserError `session_unknown`, `session_missing`, `handover_unsupported`, ….
+    """
+    engine, theirs = load(name or old.agent_name, ctx.environ), load(old.agent_name, ctx.environ)
+    same = engine.name == theirs.name
+    program = _able(ctx, engine) if same else hand_over.able(ctx, engine)
+    form = formats.form(theirs)
+    value, busy = _session(ctx, old, theirs)
+    bundle = whole.source(ctx, theirs, old, value, copied=busy)
+    record = _record(ctx, old, engine, program)
+    if same:
+        _refuse_entering(ctx, old, theirs, record, program)
+        pieces = bundle.pieces if until is None else tuple(form.cut(piece, until) for piece in bundle.pieces)
+        bundle = Bundle(value, tuple(piece for piece in pieces if piece.data))
+        said = form.read(bundle.pieces)
+        turns = _counted(said, value)
+        session = Session(engine.field, place.another(value, secrets.token_hex()))
+        return Fork(old, record._replace(session=session), program.binary, turns, bundle, None, (), busy)
+    messages = _by(whole.read(ctx, theirs, old, bundle), until)
+    turns = _counted(messages, value)
+    handed = hand_over.prepared(ctx, messages, theirs, engine)
+    session = hand_over.session_id(engine, handed, secrets.token_hex())
+    return Fork(old, record._replace(session=session), program.binary, turns, None, handed, messages, busy)
+
+
+def _able(ctx: Context, engine: Engine) -> Probe:
+    program = find_program(ctx, engine)
+    check_version(engine, program.version)
+    return program
+
+
+def _session(ctx: Context, old: Record, engine: Engine) -> tuple[str, bool]:
+    """(its id, is somebody at work on it). Raises UserError as `sessions.session_value` does, but for that."""
+    value = old.session.value or ""
+    busy = attempts.standing(ctx.layout, old.handle, old.run_id) == "running"
+    if not value or not engine.id_pattern.fullmatch(value):
+        session_value(ctx, old, engine, None)  # says why
+    try:
+        refuse_held(ctx, old, engine, value)
+    except UserError:
+        busy = True
+    return value, busy
+
+
+def _record(ctx: Context, old: Record, engine: Engine, program: Probe) -> Record:
+    """The new run's: this branch's, in the same folder of this work tree where it has that."""
+    below = os.path.relpath(old.cwd, old.worktree) if old.cwd and old.worktree else "."
+    there = os.path.normpath(os.path.join(ctx.repo.top, below))
+    cwd = there if not below.startswith("..") and os.path.isdir(there) else ctx.repo.top
+    same = engine.name == old.agent_name
+    args = old.launch_args if same else hand_over.launch_args(ctx, engine, old)
+    query = StoreQuery(ctx.environ, cwd, program.version)
+    record = Record(
+        handle="",
+        run_id="",
+        run_directory="",
+        agent_name=engine.name,
+        launch_args=args,
+        updated_at=timestamp(),
+        branch=ctx.repo.branch or refs.busy_branch(ctx.repo.git_dir),
+        worktree=ctx.repo.top,
+        worktree_id=trees.here(ctx.repo),
+        cwd=cwd,
+        start_commit=ctx.repo.head,
+        attempts=1,
+        created_at=timestamp(),
+        host=os.uname().nodename,
+        engine_version=dotted(program.version),
+        parent_session=old.session.value,
+        store=asking.store(engine, query, args),
+        forked_from=old.handle,
+    )
+    return moved.at_home(record, ctx.layout.common_dir)
+
+
+def _refuse_entering(ctx: Context, old: Record, engine: Engine, record: Record, program: Probe) -> None:
+    """The store that the copy would go into may be another account's. Raises UserError `store_elsewhere`."""
+    query = StoreQuery(ctx.environ, record.cwd, program.version, old.session.value)
+    refuse_entering(engine, Sought(old, query, record.launch_args))
+
+
+def _by(messages: tuple[Message, ...], until: float | None) -> tuple[Message, ...]:
+    if until is None:
+        return messages
+    later = (index for index, one in enumerate(messages) if one.user and (one.at or 0.0) > until)
+    return messages[: next(later, len(messages))]
+
+
+def _counted(messages: tuple[Message, ...], session: str) -> int:
+    """How many are the person's. Raises UserError `conversation_empty`."""
+    turns = sum(message.user for message in messages)
+    if not turns:
+        raise UserError(
+            f"session {session} had no turn yet at that commit",
+            code="conversation_empty",
+            hints=('to start a new conversation: git agent start "<prompt>"',),
+        )
+    return turns
+
+
+def until_commit(ctx: Context, old: Record, commit: str) -> float:
+    """When the conversation was as it was when this commit was made: when the attempt ended that made it, else then."""
+    found, _ = attempts.readable(ctx.layout, old.run_id)
+    made = next((one for one in found if one.ended_at and _made(ctx, one, commit)), None)
+    ended = moment(made.ended_at) if made else None
+    # Git's times are whole seconds.
+    return ended or 1 + int(in_repo(ctx.repo, "show", "-s", "--format=%ct", "--end-of-options", commit).out or 0)
+
+
+def _made(ctx: Context, attempt: Attempt, commit: str) -> bool:
+    """Is the commit among those that the branch got while the attempt ran?"""
+    before, after = attempt.head_before, attempt.head_after
+    if not after or not refs.reachable(ctx.repo, [commit], after):
+        return False
+    return not before or not refs.reachable(ctx.repo, [commit], before)
+
+
+def put(ctx: Context, todo: Fork) -> None:
+    """Let the engine's store have the second conversation. Raises UserError `session_not_placed`, `session_held`."""
+    record, engine = todo.record, load(todo.record.agent_name, ctx.environ)
+    session = record.session.value or ""
+    query = StoreQuery(ctx.environ, record.cwd, engine.parse_version(record.engine_version) or (), session)
+    with hold_session(seat(ctx, record, engine, session), ourselves(ctx.layout, todo.old, record.updated_at)):
+        if todo.handed:
+            hand_over.put(ctx, engine, todo.binary, query, todo.handed)
+        elif todo.bundle:
+            hand_over.placed(ctx, engine, todo.binary, query, todo.bundle)
+
+
+def remember(ctx: Context, todo: Fork, made: Record) -> None:
+    """What the second conversation was made of, beside it. Raises OSError."""
+    session = made.session.value or ""
+    if todo.handed:
+        whole.keep(ctx, made.run_id, session, todo.messages, todo.handed.messages)
+    else:
+        whole.carry(ctx, (todo.old.run_id, todo.old.session.value or ""), (made.run_id, session))

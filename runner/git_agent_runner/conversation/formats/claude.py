@@ -1,0 +1,148 @@
+"""Sessions of Claude Code: a line for each message, or part of one, in a tree by `parentUuid` (1.0.128 to 2.1.332)."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from git_agent_runner.conversation.formats.common import Form, New, clock, joined, seconds, uuid4
+from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts, records, text_of
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Piece
+
+# What claude itself says in the person's place, or in the model's.
+_OWN = (
+    "<system-reminder>",
+    "<command-",
+    "<local-command-",
+    "[Request interrupted by user",
+    "Caveat: The messages below",
+)
+_NO_ANSWER = "No response requested."
+
+
+def read(pieces: tuple[Piece, ...]) -> tuple[Message, ...]:
+    data = joined(pieces)
+    undone, found = _undone(data), Gathering()
+    for number, record in enumerate(records(data)):
+        if number not in undone and _is_said(record):
+            _take(found, record)
+    return found.messages()
+
+
+def _take(found: Gathering, record: dict[str, Any]) -> None:
+    at, calls, texts, attached = seconds(record), [], [], []
+    for part in parts(mapping(record.get("message")).get("content")):
+        kind = part.get("type")
+        if kind == "text" and not text_of(part).startswith(_OWN) and text_of(part) != _NO_ANSWER:
+            texts.append(text_of(part))
+        elif kind == "tool_use":
+            calls += found.call(str(part.get("name")), part.get("id"), part.get("input"))
+        elif kind == "tool_result":
+            said = "\n".join(text_of(one) or f"[{one.get('type')}]" for one in parts(part.get("content")))
+            found.result(part.get("tool_use_id"), said, failed=part.get("is_error") is True)
+        elif kind in ("image", "document"):
+            attached.append(str(part.get("title") or mapping(part.get("source")).get("media_type") or kind))
+    found.add("\n".join(texts), at, user=record["type"] == "user", calls=calls, attached=tuple(attached))
+
+
+def _is_said(record: dict[str, Any]) -> bool:
+    """Sub-agents, summaries and reports of errors are in lines of the same types."""
+    marks = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+    return record.get("type") in ("user", "assistant") and not any(record.get(mark) for mark in marks)
+
+
+def _undone(data: bytes) -> frozenset[int]:
+    """The lines that the person went back from: a later prompt has an earlier parent than they.
+
+    What comes before the oldest line that the newest one descends from is there all the same: a link may be torn.
+    """
+    above: dict[str, str] = {}
+    place: dict[str, int] = {}
+    prompts: list[tuple[int, str]] = []
+    newest = None
+    for number, record in enumerate(records(data)):
+        name, said = record.get("uuid"), _is_said(record)
+        if not isinstance(name, str):
+            continue
+        place[name] = number
+        above[name] = str(record.get("parentUuid") or record.get("logicalParentUuid"))
+        newest = name if said else newest
+        if said and record["type"] == "user" and not _is_result(record):
+            prompts.append((number, name))
+    line = _line(newest, above, place)
+    first = min((place[name] for name in line), default=0)
+    ends = [number for number, _ in prompts[1:]] + [max(place.values(), default=0) + 1]
+    gone = [
+        range(begin, end)
+        for (begin, name), end in zip(prompts, ends, strict=False)
+        if name not in line and begin > first
+    ]
+    return frozenset(number for lines in gone for number in lines)
+
+
+def _line(newest: str | None, above: dict[str, str], place: dict[str, int]) -> set[str]:
+    line: set[str] = set()
+    while newest in place and newest not in line:
+        line.add(newest)
+        newest = above[newest]
+    return line
+
+
+def _is_result(record: dict[str, Any]) -> bool:
+    return any(part.get("type") == "tool_result" for part in parts(mapping(record.get("message")).get("content")))
+
+
+def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
+    """Fields that were enough for 1.0.128, 2.0.42 and 2.1.332 to show its model each line as a turn of its own."""
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))
+    return (Piece(f"{files.dashes(new.cwd)[:200]}/{new.session}.jsonl", data),)
+
+
+def _lines(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any]]:
+    above = None
+    for number, message in enumerate(messages):
+        name = uuid4(f"{new.session} {number}", new.at)
+        said: dict[str, Any] = {"role": "user", "content": message.text}
+        if not message.user:
+            said = {
+                "id": f"msg_{name.replace('-', '')[:24]}",
+                "type": "message",
+                "role": "assistant",
+                "model": "<synthetic>",
+                "content": [{"type": "text", "text": message.text}],
+                "stop_reason": "end_turn",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 0, "output_tokens": 0},
+            }
+        yield {
+            "parentUuid": above,
+            "isSidechain": False,
+            "type": said["role"],
+            "message": said,
+            "uuid": name,
+            "timestamp": clock(message.at),
+            "userType": "external",
+            "cwd": new.cwd,
+            "sessionId": new.session,
+            "version": new.version,
+        }
+        above = name
+
+
+def cut(piece: Piece, until: float) -> Piece:
+    """Up to the last message before the first prompt after `until`; what claude writes of a prompt stands before it."""
+    end = begun = 0
+    for line in io.BytesIO(piece.data):
+        record = files.parsed(line)
+        said = _is_said(record)
+        if said and record["type"] == "user" and not _is_result(record) and (seconds(record) or 0) > until:
+            return piece._replace(data=piece.data[:end])
+        begun += len(line)
+        end = begun if said else end
+    return piece
+
+
+FORM = Form(uuid4, read, write, cut, since=(1, 0, 128))

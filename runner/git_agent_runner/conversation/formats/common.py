@@ -1,0 +1,68 @@
+"""What the forms of all engines need: a new session's facts, times, and ids made of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from git_agent_runner.context import timestamp
+from git_agent_runner.conversation.messages import Message
+from git_agent_runner.engines.spec import Piece, Version
+from git_agent_runner.times import moment
+
+
+class New(NamedTuple):
+    """A session about to be made: its id, directory and title, the version of its engine, and when it begins."""
+
+    session: str
+    cwd: str
+    version: str
+    at: float
+    title: str = ""
+
+
+class Form(NamedTuple):
+    """How one engine's sessions are read, made and cut. All are pure.
+
+    `name` makes an id of the engine's shape of any text and the time that it is to tell. `since` is the first version
+    that was seen to take a session that no engine wrote, None where none was. `cut` leaves of one piece what was there
+    when the turns that began by a time had ended.
+    """
+
+    name: Callable[[str, float], str]
+    read: Callable[[tuple[Piece, ...]], tuple[Message, ...]]
+    write: Callable[[New, tuple[Message, ...]], tuple[Piece, ...]]
+    cut: Callable[[Piece, float], Piece]
+    since: Version | None
+
+
+def uuid4(salt: str, _at: float) -> str:
+    """A UUID that is always the same for the same text."""
+    digits = _digits(salt)
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+
+
+def uuid7(salt: str, at: float) -> str:
+    digits = _digits(salt)
+    begin = f"{int(at * 1000) & (1 << 48) - 1:012x}"
+    return f"{begin[:8]}-{begin[8:]}-7{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+
+
+def _digits(salt: str) -> str:
+    from hashlib import sha256
+
+    return sha256(salt.encode(errors="surrogateescape")).hexdigest()
+
+
+def joined(pieces: tuple[Piece, ...]) -> bytes:
+    """One after the other: their names begin with when they were made."""
+    return b"\n".join(piece.data for piece in sorted(pieces))
+
+
+def seconds(record: dict[str, Any]) -> float | None:
+    return moment(record.get("timestamp"))
+
+
+def clock(at: float | None) -> str:
+    return timestamp(datetime.fromtimestamp(at or 0.0, UTC))

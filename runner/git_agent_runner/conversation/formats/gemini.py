@@ -1,0 +1,127 @@
+"""Sessions of Gemini CLI: messages that are written again as they grow, and again by each resume (0.36.0 to 0.61.0)."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from git_agent_runner.conversation.formats.common import Form, New, clock, seconds, uuid4
+from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts, records, text_of
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Piece
+
+_OWN = ("<session_context>", "<hook_context>")
+
+
+def read(pieces: tuple[Piece, ...]) -> tuple[Message, ...]:
+    said: dict[str, dict[str, Any]] = {}
+    for piece in sorted(pieces):
+        said |= _replayed(piece.data)
+    found = Gathering()
+    for message in said.values():
+        _take(found, message)
+    return found.messages()
+
+
+def _replayed(data: bytes) -> dict[str, dict[str, Any]]:
+    """What is left of the messages, by their ids, as gemini's `loadConversationRecord` replays a file; each with the
+    time that it was written first.
+    """
+    kept: dict[str, dict[str, Any]] = {}
+    times: dict[str, Any] = {}
+    whole = files.parsed(data)
+    for record in [whole] if isinstance(whole.get("messages"), list) else records(data):
+        undone = record.get("$rewindTo")
+        if isinstance(undone, str):
+            names = [*kept]
+            kept = {name: kept[name] for name in names[: names.index(undone) if undone in kept else 0]}
+        changed = mapping(record.get("$set", record))
+        many = changed.get("messages")
+        if isinstance(many, list):
+            kept = {}
+        for one in filter(_is_message, many if isinstance(many, list) else [record]):
+            name = str(one["id"])
+            kept[name] = {**one, "timestamp": times.setdefault(name, one.get("timestamp"))}
+    return kept
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and "id" in value and value.get("type") in ("user", "gemini")
+
+
+def _take(found: Gathering, message: dict[str, Any]) -> None:
+    texts, calls, attached = [], [], []
+    for part in parts(message.get("content")):
+        if called := mapping(part.get("functionCall")):
+            calls += found.call(str(called.get("name")), called.get("id"), called.get("args"))
+        elif answered := mapping(part.get("functionResponse")):
+            found.result(answered.get("id"), _gave(answered.get("response")))
+        elif media := mapping(part.get("inlineData") or part.get("fileData")):
+            attached.append(str(media.get("fileUri") or media.get("mimeType")))
+        elif not part.get("thought") and not text_of(part).startswith(_OWN):
+            texts.append(text_of(part))
+    calls += [key for call in parts(message.get("toolCalls")) for key in _call(found, call)]
+    user = message["type"] == "user"
+    found.add("\n".join(texts), seconds(message), user=user, calls=calls, attached=tuple(attached))
+
+
+def _call(found: Gathering, call: dict[str, Any]) -> list[str]:
+    given = found.call(str(call.get("name")), call.get("id"), call.get("args"))
+    answers = [mapping(part.get("functionResponse")).get("response") for part in parts(call.get("result"))]
+    if answers:
+        failed = call.get("status") in ("error", "cancelled")
+        found.result(call.get("id"), "\n".join(map(_gave, answers)), failed=failed)
+    return given
+
+
+def _gave(response: Any) -> str:
+    said = mapping(response).get("output", mapping(response).get("error", response))
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
+    """Fields that were enough for 0.61.0 to show its model each message as a turn of its own."""
+    name = time.strftime(f"chats/session-%Y-%m-%dT%H-%M-{new.session[:8]}.jsonl", time.gmtime(new.at))
+    return (Piece(name, b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))),)
+
+
+def _lines(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any]]:
+    times = {"startTime": clock(new.at), "lastUpdated": clock(messages[-1].at)}
+    yield {"sessionId": new.session, "projectHash": _hash(new.cwd), **times, "kind": "main"}
+    for number, message in enumerate(messages):
+        yield {
+            "id": uuid4(f"{new.session} {number}", new.at),
+            "timestamp": clock(message.at),
+            "type": "user" if message.user else "gemini",
+            "content": [{"text": message.text}] if message.user else message.text,
+        }
+
+
+def _hash(cwd: str) -> str:
+    from hashlib import sha256
+
+    return sha256(cwd.encode(errors="surrogateescape")).hexdigest()
+
+
+def cut(piece: Piece, until: float) -> Piece:
+    """Up to the last message before the first prompt after `until` that stands on a line of its own: a resume writes
+    those from before it again, with the time of then.
+    """
+    place = end = 0
+    for line in io.BytesIO(piece.data):
+        record = files.parsed(line)
+        if _is_message(record) and record["type"] == "user" and _is_prompt(record) and (seconds(record) or 0) > until:
+            return piece._replace(data=piece.data[:end])
+        place += len(line)
+        end = place if _is_message(record) else end
+    return piece
+
+
+def _is_prompt(message: dict[str, Any]) -> bool:
+    return any(text_of(part) and not text_of(part).startswith(_OWN) for part in parts(message.get("content")))
+
+
+FORM = Form(uuid4, read, write, cut, since=(0, 61))

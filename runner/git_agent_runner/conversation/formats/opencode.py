@@ -1,0 +1,128 @@
+"""Sessions of OpenCode, as the document that `opencode export` prints and `opencode import` takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from git_agent_runner.conversation.formats.common import Form, New
+from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts
+from git_agent_runner.engines import files
+from git_agent_runner.engines.spec import Piece
+
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def read(pieces: tuple[Piece, ...]) -> tuple[Message, ...]:
+    found = Gathering()
+    document = files.parsed(pieces[0].data) if pieces else {}
+    undone = mapping(mapping(document.get("info")).get("revert")).get("messageID")
+    for message in parts(document.get("messages")):
+        info = mapping(message.get("info"))
+        if undone is not None and info.get("id") == undone:
+            break
+        if info.get("role") in ("user", "assistant"):
+            _take(found, info, parts(message.get("parts")))
+    return found.messages()
+
+
+def _take(found: Gathering, info: dict[str, Any], said: list[dict[str, Any]]) -> None:
+    texts, calls, attached = [], [], []
+    for part in said:
+        kind = part.get("type")
+        if kind == "text" and isinstance(part.get("text"), str) and not part.get("synthetic"):
+            texts.append(part["text"])
+        elif kind == "tool":
+            calls += _call(found, part)
+        elif kind == "file":
+            attached.append(str(part.get("filename") or part.get("mime")))
+    found.add("\n".join(texts), _at(info), user=info["role"] == "user", calls=calls, attached=tuple(attached))
+
+
+def _at(info: dict[str, Any]) -> float | None:
+    created = mapping(info.get("time")).get("created")
+    return created / 1000 if isinstance(created, int | float) else None
+
+
+def _call(found: Gathering, part: dict[str, Any]) -> list[str]:
+    state, key = mapping(part.get("state")), part.get("callID")
+    if state.get("status") in ("completed", "error"):
+        failed = state["status"] == "error"
+        found.result(key, str(state.get("error" if failed else "output", "")), failed=failed)
+    return found.call(str(part.get("tool")), key, state.get("input"))
+
+
+def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
+    """Fields that were enough for 1.2.27 and 1.18.33 to show its model each message as a turn of its own."""
+    first, last = (int((one.at or 0) * 1000) for one in (messages[0], messages[-1]))
+    info = {
+        "id": new.session,
+        "slug": "handed-over",
+        "projectID": "global",
+        "directory": new.cwd,
+        "title": " ".join(messages[0].text.split())[:80] or "handed over",
+        "version": new.version,
+        "time": {"created": first, "updated": last},
+    }
+    return (Piece("", json.dumps({"info": info, "messages": [*_messages(new, messages)]}).encode()),)
+
+
+def _messages(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any]]:
+    above = ""
+    for number, message in enumerate(messages):
+        at = int((message.at or 0) * 1000)
+        name, part = (_name(kind, new.session, at, number) for kind in ("msg", "prt"))
+        own = {"id": name, "sessionID": new.session}
+        model = {"providerID": "opencode", "modelID": "handed-over"}
+        info: dict[str, Any] = {**own, "role": "user", "time": {"created": at}, "agent": "build", "model": model}
+        if message.user:
+            above = name
+        else:
+            info = {
+                **own,
+                "role": "assistant",
+                "time": {"created": at, "completed": at},
+                "parentID": above or name,
+                "agent": "build",
+                "mode": "build",
+                "path": {"cwd": new.cwd, "root": new.cwd},
+                "cost": 0,
+                "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+                **model,
+                "finish": "stop",
+            }
+        text = {"id": part, "sessionID": new.session, "messageID": name, "type": "text", "text": message.text}
+        yield {"info": info, "parts": [text]}
+
+
+def _name(kind: str, session: str, at: int, number: int) -> str:
+    """An id begins with its time and a count, by which messages are in order."""
+    return f"{kind}_{(at * 0x1000 + number) & (1 << 48) - 1:012x}{_letters(f'{session} {kind} {number}')}"
+
+
+def session_id(salt: str, at: float) -> str:
+    """The newest first: the time counts down."""
+    return f"ses_{~(int(at * 1000) * 0x1000) & (1 << 48) - 1:012x}{_letters(salt)}"
+
+
+def _letters(salt: str) -> str:
+    from hashlib import sha256
+
+    number = int.from_bytes(sha256(salt.encode(errors="surrogateescape")).digest())
+    return "".join(_LETTERS[number // 62**place % 62] for place in range(14))
+
+
+def cut(piece: Piece, until: float) -> Piece:
+    """The messages before the first of the person's after `until`."""
+    document = files.parsed(piece.data)
+    kept = []
+    for message in parts(document.get("messages")):
+        info = mapping(message.get("info"))
+        if info.get("role") == "user" and (_at(info) or 0) > until:
+            break
+        kept.append(message)
+    return piece._replace(data=json.dumps({**document, "messages": kept}).encode())
+
+
+FORM = Form(session_id, read, write, cut, since=None)
