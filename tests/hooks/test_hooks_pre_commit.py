@@ -136,3 +136,30 @@ def test_a_range_as_ci_gives_it(pre_commit: PreCommit, cli: Cli) -> None:
     run_pre_commit(cli.repo.path, plain(cli), *words)
     (call,) = cli.calls()
     assert call["stdin"] == f"look\n\nCommits {old}..{new}"
+
+
+def test_a_review_begins_after_the_commit_and_gates_the_push(pre_commit: PreCommit, cli: Cli, tmp_path: Path) -> None:
+    """Agents in hooks W2: the commit waits for nobody, and the push for the verdict, which is not paid for twice."""
+    upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
+    cli.repo.git("remote", "add", "origin", str(upstream.path))
+    own = "--engine, claude, --fresh"
+    pre_commit.configure(
+        cli.repo,
+        f"{{id: git-agent-review, args: [--background, {own}]}}",
+        f"{{id: git-agent-review-gate, args: [{own}, --wait, 5m, --block, high, --on-error, fail]}}",
+        stages=("post-commit", "pre-push"),
+    )
+    cli.repo.git("push", "-q", "--no-verify", "origin", "main")
+    env = {**plain(cli), "FAKE_REVIEW": "+hunter2", "CI": ""}
+    for text, expected in (
+        ("hunter2\n", pytest.raises(AssertionError, match=r"block: \+hunter2")),
+        ("mended\n", nullcontext()),
+    ):
+        (cli.repo.path / "g").write_text(text)
+        cli.repo.git("add", "g")
+        cli.repo.git("commit", "-q", "-m", "g", *(["--amend"] if text == "mended\n" else []), env=env)
+        with expected:
+            cli.repo.git("push", "-q", "origin", "main", env=env)
+    assert upstream.git("rev-parse", "main") == cli.repo.head()
+    reviewed = [call for call in cli.calls() if call["engine"] == "claude"]
+    assert len(reviewed) == 2

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -360,6 +361,21 @@ def test_what_is_too_large_or_excluded_is_named(cli: Cli) -> None:
     assert BAD not in calls(cli)[0]["stdin"]
 
 
+def test_files_that_the_repository_has_excluded_are_named(cli: Cli) -> None:
+    """W10: by an attribute; a change that brings it does not hide itself."""
+    write(cli.repo, "deep/.gitattributes", "*.js git-agent=-review\n")
+    write(cli.repo, "deep/é.js", f"{BAD}\n")
+    cli.repo.git("add", "-A")
+    assert asked(cli).status == 1
+    cli.repo.git("commit", "-qm", "attributes")
+    write(cli.repo, "deep/é.js", f"{BAD} again\n")
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "-A")
+    done = asked(cli, "--fresh", FAKE_CMD=f"ls deep > {cli.home}/seen")
+    assert (done.status, (cli.home / "seen").read_text()) == (0, "")
+    assert r'hint: not shown to the reviewer: "deep/\303\251.js": excluded' in done.lines
+
+
 def test_commits_ranges_and_pushes(cli: Cli) -> None:
     """A merge base for a range; of what is pushed each branch, no deletion and no tag."""
     old = cli.repo.git("rev-parse", "HEAD")
@@ -458,3 +474,21 @@ def test_a_review_that_is_ended_lets_nothing_through(cli: Cli, number: signal.Si
     assert begun.returncode == (143 if number == signal.SIGTERM else -9)
     assert asked(cli, "--fresh").status == 0
     assert cli.repo.git("worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_a_known_verdict_loads_nothing_that_starts_an_engine(cli: Cli) -> None:
+    """What is known costs little more than Python's start: counted in modules, since time depends on the machine."""
+    write(cli.repo, "f", "x\n")
+    cli.repo.git("add", "f")
+    assert asked(cli).status == 0
+    code = (
+        "import sys; from git_agent_runner import cli; status = cli.main(['review', '-e', 'claude']);"
+        "print(*sys.modules); sys.exit(status)"
+    )
+    words = (sys.executable, "-P", "-c", code)
+    done = subprocess.run(words, cwd=cli.repo.path, env=cli.environ(), capture_output=True, text=True, check=True)
+    verdict, modules = done.stdout.splitlines()
+    assert verdict.endswith("known from before)")
+    heavy = {"psutil", "subprocess", "shutil", "tempfile", "git_agent_runner.plan", "git_agent_runner.drive"}
+    heavy |= {"git_agent_runner.engines.claude", "git_agent_runner.review.asking", "git_agent_runner.review.noted"}
+    assert heavy.isdisjoint(modules.split())

@@ -15,7 +15,7 @@ from git_agent_runner.commands.review_told import Result
 from git_agent_runner.context import Context
 from git_agent_runner.errors import FATAL, UsageError, UserError
 from git_agent_runner.present import say, warn
-from git_agent_runner.review import content, door, span
+from git_agent_runner.review import content, door
 from git_agent_runner.review.content import Change
 from git_agent_runner.review.door import Report, Wish
 from git_agent_runner.review.verdict import SEVERITIES
@@ -124,6 +124,9 @@ def command(  # noqa: PLR0917  click passes options by name
     asked = {"--staged": staged, "--range": span_ is not None, "--commit": commit is not None, "--push": push}
     after = {"--show": show is not None, "--fix": fix is not None}
     parse.only_one({**asked, **after}, {"--background": background, **{k: asked[k] for k in asked if k != "--commit"}})
+    parse.only_one(
+        {"--background": background, "--json": as_json}, {"--background": background, "--sarif": bool(sarif)}
+    )
     if words and not push:
         raise UsageError(f"'{shown(words[0])}' is one word too many", hints=("git agent review -h",))
     ctx = context.load(tell=not any(after.values()))
@@ -134,7 +137,20 @@ def command(  # noqa: PLR0917  click passes options by name
             return review_after.show(ctx, show, block, as_json=as_json)
         return review_after.fix(ctx, fix or "", as_json=as_json)
     hook = background or _in_hook(ctx, push=push)
-    wish = Wish(engine, rules, exclude, max_diff, timeout, max_cost, again, fresh, trust, hook, parse.engine_args())
+    wish = Wish(
+        engine,
+        rules,
+        exclude,
+        max_diff,
+        timeout,
+        max_cost,
+        again,
+        fresh,
+        trust,
+        hook,
+        parse.engine_args(),
+        watched=True,
+    )
     output = told.Output(block, on_error, hook, push, as_json, sarif)
     try:
         if hook and not _wanted(ctx, inside_runs=inside_runs):
@@ -176,35 +192,25 @@ def _begin(ctx: Context, revision: str, wish: Wish) -> int:
 
     commit = ctx.repo.head if revision == "HEAD" and ctx.repo.head else content.commit_of(ctx, revision)
     rules = wish.rules and os.path.abspath(os.path.join(ctx.cwd, wish.rules))
-    job = queue.Job(
-        commit,
-        ctx.repo.branch,
-        wish.engine,
-        rules,
-        wish.exclude,
-        wish.max_diff,
-        wish.timeout,
-        wish.max_cost,
-        wish.given,
-    )
-    queue.put(ctx, job)
+    queue.put(ctx, queue.Job(commit, ctx.repo.branch, wish._replace(rules=rules, watched=False)))
     return 0
 
 
 def _all(ctx: Context, what: What, wish: Wish, output: told.Output, wait: float | None) -> list[Result]:
     """What came of each change, in the order in which they were given."""
-    from git_agent_runner.supervise.parent import git_gone
-
-    wish = wish._replace(cancel=git_gone())
     done: list[Result] = []
     for name, change in _changes(ctx, what):
         if isinstance(change, UserError):
             done.append(Result(name, change))
             continue
+        if change.commit is None:
+            done.append(Result(name, _one(ctx, change, wish, output)))
+            continue
+        from git_agent_runner.review import span
+
         try:
-            if change.commit:
-                patience = wait if wait is not None else wish.timeout or 0.0
-                span.wait(ctx, change, patience, lambda line: told.aloud(ctx, line))
+            patience = wait if wait is not None else wish.timeout or 0.0
+            span.wait(ctx, change, patience, lambda line: told.aloud(ctx, line))
             parts = span.spread(ctx, change, wish, output.block)
         except UserError as error:
             if error.exit_status != FATAL:

@@ -22,6 +22,7 @@ from git_agent_runner.review.power import Power, power
 from git_agent_runner.review.prompt import prompt
 from git_agent_runner.review.verdict import read
 from git_agent_runner.store import atomic
+from git_agent_runner.supervise.parent import git_gone
 
 _UNREACHED = {"network", "rate_limited", "overloaded"}
 
@@ -38,13 +39,13 @@ class Ask(NamedTuple):
     cancel: Callable[[], bool] | None
 
 
-def verdict(ctx: Context, question: Question, earlier: Record | None, wish: Wish, begun: Callable[[], None]) -> Known:
+def verdict(
+    ctx: Context, question: Question, engine: Engine, earlier: Record | None, wish: Wish, begun: Callable[[], None]
+) -> Known:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review.
 
     `begun` is called before a model is asked. Raises UserError where there is none.
     """
-    engine = question.engine
-    assert engine
     if wish.hook:
         cost.refuse_more(ctx)
     args = (*question.args, *cost.limited(engine, wish.max_cost))
@@ -52,7 +53,7 @@ def verdict(ctx: Context, question: Question, earlier: Record | None, wish: Wish
     last = memory.read(ctx, earlier.handle) if earlier else None
     before = (last.verdict, _since(ctx, last, question, wish)) if last else None
     text = prompt(question.shown, question.rules, before)
-    ask = Ask(engine, held, args, text, earlier if before else None, wish.timeout, wish.cancel)
+    ask = Ask(engine, held, args, text, earlier if before else None, wish.timeout, git_gone() if wish.watched else None)
     begun()
     hidden = tuple(map(content.unquoted, question.shown.hidden))
     done = _run(ctx, ask, content.commit_to_see(ctx, question.change), hidden)

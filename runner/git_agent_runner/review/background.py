@@ -9,7 +9,6 @@ from git_agent_runner.boundary import save_trace
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import FATAL, UserError
 from git_agent_runner.review import content, door, outcomes, queue
-from git_agent_runner.review.door import Wish
 from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.queue import Job
 from git_agent_runner.store import locks
@@ -35,18 +34,8 @@ def _one(job: Job) -> int:
     """Review one commit, with settings as they are by now. An exit status where we are to end."""
     ctx = context.load(tell=False)
     ctx = ctx._replace(repo=ctx.repo._replace(branch=job.branch))
-    wish = Wish(
-        engine=job.engine,
-        rules=job.rules,
-        exclude=job.exclude,
-        max_diff=job.max_diff,
-        timeout=job.timeout,
-        max_cost=job.max_cost,
-        given=job.given,
-        hook=True,
-    )
     try:
-        report = door.review(ctx, content.of_commit(ctx, job.commit), wish, lambda _: None)
+        report = door.review(ctx, content.of_commit(ctx, job.commit), job.wish, lambda _: None)
     except UserError as error:
         _failed(ctx, job, error)
         return 0 if error.exit_status == FATAL else error.exit_status
@@ -59,7 +48,7 @@ def _one(job: Job) -> int:
 
 def _failed(ctx: Context, job: Job, error: UserError) -> None:
     facts = (error.code, error.message, tuple(error.hints))
-    outcomes.save(ctx.layout, Outcome(job.commit, job.branch, timestamp(), job.engine, error=facts, unread=True))
+    outcomes.save(ctx.layout, Outcome(job.commit, job.branch, timestamp(), job.wish.engine, error=facts, unread=True))
 
 
 if __name__ == "__main__":

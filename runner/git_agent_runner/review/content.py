@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from git_agent_runner import refs
@@ -24,6 +24,7 @@ _NOBODY = {
 _FORM = ("--no-ext-diff", "--no-textconv", "--no-color", "-M", "--src-prefix=a/", "--dst-prefix=b/", "-p")
 _HEAD = re.compile(r"^diff --git ", re.MULTILINE)
 _NONE = "0" * 40
+_FOLDERS = 500  # so many names fit into a command line
 _NO_OID = re.compile(r"0+")
 _NO_BRANCH = ("refs/tags/", "refs/notes/", "refs/agent/")
 
@@ -115,10 +116,14 @@ def _unpushed(ctx: Context, new: str, remote: str | None) -> Change:
 
 def shown(ctx: Context, change: Change, exclude: tuple[str, ...], limit: int) -> Shown:
     """The patch, at most `limit` bytes, whole files only."""
-    without = tuple(f":(exclude,top,glob){glob}" for glob in exclude)
-    whole = _files(_diff(ctx, change, (":(top)", *without) if without else ()))
-    every = {name for name, _ in _files(_diff(ctx, change, ()))} if without else set()
-    left_out = [f"{name}: excluded" for name in sorted(every - {name for name, _ in whole})]
+    every = _files(_diff(ctx, change, ()))
+    unwanted = _unwanted(ctx, change.base, [unquoted(name) for name, _ in every])
+    without = [
+        *(f":(exclude,top,glob){glob}" for glob in exclude),
+        *(f":(exclude,top,literal){one}" for one in unwanted),
+    ]
+    whole = _files(_diff(ctx, change, (":(top)", *without))) if without else every
+    left_out = [f"{name}: excluded" for name in sorted({name for name, _ in every} - {name for name, _ in whole})]
     hidden = [line.rpartition(": ")[0] for line in left_out]
     taken: list[str] = []
     room = limit
@@ -134,6 +139,19 @@ def shown(ctx: Context, change: Change, exclude: tuple[str, ...], limit: int) ->
         room -= size
         taken.append(clean)
     return Shown("".join(taken), len(taken), tuple(left_out), tuple(hidden))
+
+
+def _unwanted(ctx: Context, base: str, names: list[str]) -> list[str]:
+    """Those with the attribute `git-agent=-review`, as it was before the change: no change hides itself."""
+    folders = {name[: place + 1] for name in names for place, char in enumerate(name) if char == "/"}
+    places = [f"{folder}.gitattributes" for folder in ("", *folders)]
+    if len(places) < _FOLDERS and not _git(ctx, "ls-tree", "-z", base, "--", *places).out:
+        return []
+    with _scratch_index(ctx) as index:
+        _git(ctx, "read-tree", base, index=index)
+        words = ("check-attr", "--cached", "-z", "--stdin", "git-agent")
+        told = _git(ctx, *words, index=index, stdin="".join(f"{name}\0" for name in names)).out.split("\0")
+    return [name for name, value in zip(told[::3], told[2::3], strict=False) if value == "-review"]
 
 
 def _files(patch: str) -> list[tuple[str, str]]:
@@ -180,17 +198,24 @@ def commit_to_see(ctx: Context, change: Change) -> str:
 def _written(ctx: Context) -> str:
     """The tree of the index, by way of a copy: git's own, and its lock, are not touched."""
     source = index_file(ctx.repo.git_dir, ctx.environ, ctx.repo.top)
-    atomic.make_dir(f"{ctx.layout.root}/reviews")
-    copy = f"{ctx.layout.root}/reviews/index-{os.getpid()}-{os.urandom(4).hex()}"
-    try:
+    with _scratch_index(ctx) as copy:
         if os.path.isfile(source):
-            shutil.copyfile(source, copy)
-        words = ("write-tree",)
-        return run(words, git_dir=ctx.repo.git_dir, cwd=ctx.repo.common_dir, env={"GIT_INDEX_FILE": copy}).out.strip()
+            with open(source, "rb") as old, open(copy, "wb") as new:
+                new.write(old.read())
+        return _git(ctx, "write-tree", index=copy).out.strip()
+
+
+@contextmanager
+def _scratch_index(ctx: Context) -> Iterator[str]:
+    """The path of an index that is nobody's."""
+    atomic.make_dir(f"{ctx.layout.root}/reviews")
+    path = f"{ctx.layout.root}/reviews/index-{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        yield path
     finally:
-        for path in (copy, f"{copy}.lock"):
-            if os.path.lexists(path):
-                os.unlink(path)
+        for name in (path, f"{path}.lock"):
+            if os.path.lexists(name):
+                os.unlink(name)
 
 
 def index_file(git_dir: str, environ: Mapping[str, str], top: str) -> str:
@@ -218,5 +243,6 @@ def _empty_tree(ctx: Context) -> str:
     return _git(ctx, "hash-object", "-w", "-t", "tree", "--stdin").out.strip()
 
 
-def _git(ctx: Context, *words: str, check: bool = True) -> Result:
-    return run(words, git_dir=ctx.repo.git_dir, cwd=ctx.repo.common_dir, check=check)
+def _git(ctx: Context, *words: str, check: bool = True, index: str | None = None, stdin: str | None = None) -> Result:
+    env = {"GIT_INDEX_FILE": index} if index else {}
+    return run(words, git_dir=ctx.repo.git_dir, cwd=ctx.repo.common_dir, check=check, stdin=stdin, env=env)

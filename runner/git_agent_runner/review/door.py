@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_runner import engines
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.engines.spec import Engine
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
-from git_agent_runner.review import content, memory, noted, outcomes
+from git_agent_runner.review import content, memory
 from git_agent_runner.review.content import Change, Shown
 from git_agent_runner.review.memory import Known
-from git_agent_runner.review.noted import Noted
-from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.verdict import Verdict
+
+if TYPE_CHECKING:
+    from git_agent_runner.review.noted import Noted
 
 _RULES = 64 << 10  # bytes
 # The branch's last review is at work: another session is asked.
@@ -25,7 +24,8 @@ _BUSY = {"review_live", "run_live", "session_held"}
 
 class Wish(NamedTuple):
     """How to review. `again` asks though the verdict is known, `fresh` in a session of its own; `trust`: verdicts in
-    notes count, whoever wrote them. `hook`: no person has asked for this one. `cancel`: has that become pointless?
+    notes count, whoever wrote them. `hook`: no person has asked for this one. `watched`: it ends with the git that
+    asked for it.
     """
 
     engine: str | None = None
@@ -39,7 +39,7 @@ class Wish(NamedTuple):
     trust: bool = False
     hook: bool = False
     given: tuple[str, ...] = ()
-    cancel: Callable[[], bool] | None = None
+    watched: bool = False
 
 
 class Report(NamedTuple):
@@ -62,14 +62,14 @@ class Question(NamedTuple):
 
     change: Change
     shown: Shown
-    engine: Engine | None
+    engine: str | None
     rules: str | None
     args: tuple[str, ...]
     content: str
 
     @property
     def key(self) -> str | None:
-        return memory.key(self.engine.name, *self.args, self.content) if self.engine else None
+        return memory.key(self.engine, *self.args, self.content) if self.engine else None
 
 
 def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], None]) -> Report:
@@ -87,7 +87,7 @@ def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], N
     question = _question(ctx, change, seen, wish)
     if not wish.again and (known := _known(ctx, question, wish)):
         return known
-    report = report._replace(engine=question.engine and question.engine.name, content=question.content)
+    report = report._replace(engine=question.engine, content=question.content)
     try:
         found = _asked(ctx, question, wish, lambda: begun(report))
     except UserError as error:
@@ -106,23 +106,23 @@ def known(ctx: Context, change: Change, wish: Wish) -> Report | None:
 
 
 def _question(ctx: Context, change: Change, seen: Shown, wish: Wish) -> Question:
-    """No engine has to be there for what is known."""
-    name = wish.engine or ctx.settings.engine
-    engine = engines.load(name) if name else None
+    """No engine has to be there, nor be loaded, for what is known."""
+    engine = wish.engine or ctx.settings.engine
     args: tuple[str, ...] = ()
-    if engine and (wish.given or engine.name in ctx.settings.args):
-        from git_agent_runner.review.power import harmless, refuse_widening  # option tables, which few need
+    if engine and (wish.given or engine in ctx.settings.args):
+        from git_agent_runner.engines import load
+        from git_agent_runner.review.power import harmless, refuse_widening
 
-        refuse_widening(engine, wish.given)
-        args = (*harmless(engine, ctx.settings.args.get(engine.name, ())), *wish.given)
+        refuse_widening(load(engine), wish.given)
+        args = (*harmless(load(engine), ctx.settings.args.get(engine, ())), *wish.given)
     rules = rules_text(ctx, change, wish.rules)
     return Question(change, seen, engine, rules, args, memory.content(rules, seen))
 
 
 def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
     """From a review made here, or from a note, where those count."""
-    engine = question.engine and question.engine.name
-    report = Report(question.change, question.shown, engine=engine, cached=True, content=question.content)
+    facts = (question.change, question.shown, None, question.engine, None, True, question.content)
+    report = Report(*facts)
     if question.key and (found := memory.read(ctx, question.key)):
         return report._replace(verdict=found.verdict, handle=found.handle)
     if not (wish.trust or ctx.settings.review_trust):
@@ -135,7 +135,11 @@ def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
 
 def _noted(ctx: Context, question: Question) -> list[Noted]:
     commit = question.change.commit
-    found = noted.read(ctx.repo, [commit]).get(commit, []) if commit else []
+    if commit is None:
+        return []
+    from git_agent_runner.review import noted
+
+    found = noted.read(ctx.repo, [commit]).get(commit, [])
     return [one for one in found if one.content == question.content]
 
 
@@ -152,6 +156,10 @@ def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
     commit, verdict = report.change.commit, report.verdict
     if commit is None or verdict is None or report.content is None:
         return
+    from git_agent_runner.review import noted, outcomes
+    from git_agent_runner.review.noted import Noted
+    from git_agent_runner.review.outcomes import Outcome
+
     before = outcomes.read(ctx.layout, commit)
     if before and (before.content, before.verdict) == (report.content, verdict):
         return
@@ -194,12 +202,11 @@ def _asked(ctx: Context, question: Question, wish: Wish, begun: Callable[[], Non
     from git_agent_runner.plan import choose_engine
     from git_agent_runner.review import asking  # with all that starts an engine
 
-    engine = question.engine or choose_engine(ctx, None)  # which says what to set
-    question = question._replace(engine=engine)
+    engine = choose_engine(ctx, question.engine)
     earlier = None if wish.fresh or wish.max_cost is not None else memory.session(ctx, engine.name)
     try:
-        return asking.verdict(ctx, question, earlier, wish, begun)
+        return asking.verdict(ctx, question, engine, earlier, wish, begun)
     except UserError as error:
         if earlier is None or error.code not in _BUSY:
             raise
-    return asking.verdict(ctx, question, None, wish, begun)
+    return asking.verdict(ctx, question, engine, None, wish, begun)

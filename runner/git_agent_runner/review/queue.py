@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.review.door import Wish
 from git_agent_runner.store import atomic, locks
 
 _LARGEST = 1 << 20  # bytes
@@ -23,13 +24,7 @@ class Job(NamedTuple):
 
     commit: str
     branch: str | None
-    engine: str | None
-    rules: str | None
-    exclude: tuple[str, ...]
-    max_diff: int
-    timeout: float | None
-    max_cost: float | None
-    given: tuple[str, ...]
+    wish: Wish
 
 
 class Waiting(NamedTuple):
@@ -43,7 +38,11 @@ class Waiting(NamedTuple):
 def put(ctx: Context, job: Job) -> None:
     """Queue the commit in place of an older one of its branch, and see to it that somebody reviews it."""
     atomic.make_dir(_folder(ctx))
-    atomic.write(f"{_mine(ctx)}-{_short(job.branch or '')}.json", json.dumps(job._asdict()).encode(), durable=False)
+    atomic.write(
+        f"{_mine(ctx)}-{_short(job.branch or '')}.json",
+        json.dumps({**job._asdict(), "wish": job.wish._asdict()}).encode(),
+        durable=False,
+    )
     if not locks.is_locked(lock(ctx)):
         _start(ctx)
 
@@ -154,7 +153,8 @@ def _read(name: str) -> Job | None:
 
     try:
         found: Any = json.loads(ordinary.whole(name, _LARGEST))
-        job = Job(**{**found, "exclude": tuple(found["exclude"]), "given": tuple(found["given"])})
+        lists = {name: tuple(found["wish"][name]) for name in ("exclude", "given")}
+        job = Job(**{**found, "wish": Wish(**{**found["wish"], **lists})})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return job if type(job.commit) is str else None
