@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from git_agent_runner.engines.spec import parse_version
 from git_agent_runner.review.power import POWERS
-from system.support import World, succeeded
+from system.support import BIN, World, succeeded
 
 _OPENCODE: dict[str, object] = {
     "permission": {"edit": "allow", "bash": "allow"},
@@ -81,3 +83,61 @@ def test_a_reviewer_reads_and_cannot_write(world: World) -> None:
     newest = world.requests()[-1]
     assert len(newest.users) > 1
     assert json.loads(world.agent("status", "--json").out)["error"]["code"] == "no_run"
+
+
+_CLEAN, _BAD = "REVIEWS clean\n", "PLANTED REVIEWS\n"
+# What the person does; what is in f and other, staged and not; does the commit hold the planted line?
+_WAYS: list[tuple[tuple[str, ...], dict[str, str], dict[str, str], bool]] = [
+    (("-a",), {"other": _CLEAN}, {"f": _BAD}, True),
+    (("f",), {"other": _CLEAN}, {"f": _BAD}, True),
+    (("f",), {"other": _BAD}, {"f": _CLEAN}, False),
+    (("-p",), {}, {"f": _BAD}, True),
+    (("--amend",), {"f": _BAD}, {}, True),
+    (("--amend",), {"f": _CLEAN}, {"other": _BAD}, False),
+]
+
+
+@pytest.mark.long_matrix(16)
+def test_a_reviewer_in_a_hook_is_shown_what_git_commits(world: World) -> None:
+    """Agents in hooks, done when 2: the model blocks if it was shown the planted line, and only then."""
+    hook = world.repo / ".git/hooks/pre-commit"
+    words = f"{BIN}/git-agent review -e {world.pin.engine} --fresh --on-error fail"
+    hook.write_text(f"#!/bin/sh\nexec {words}\n")
+    hook.chmod(0o755)
+    known, version = POWERS.get(world.pin.engine), parse_version(world.pin.version)
+    if known is None or version is None or version < known.since:
+        (world.repo / "f").write_text(_CLEAN)
+        world.git("add", "f")
+        assert world.run("git", "commit", "-m", "x").status == 1
+        assert world.requests() == ()
+        return
+    for number, (how, staged, left, blocked) in enumerate(_WAYS):
+        world.git("commit", "-qn", "--allow-empty", "-m", "begin")
+        for name in ("f", "other"):
+            (world.repo / name).write_text(f"begun {number}\n")
+        world.git("add", "-A")
+        world.git("commit", "-qnm", "begun")
+        for name, text in staged.items():
+            (world.repo / name).write_text(f"{text}{number}\n")
+            world.git("add", name)
+        for name, text in left.items():
+            (world.repo / name).write_text(f"{text}{number}\n")
+        done = world.run("git", "commit", "-m", "x", *how, stdin="y\n" * 4)
+        assert (done.status != 0, "block: " in done.err + done.out) == (blocked, blocked), (how, done)
+        world.git("reset", "-q", "--hard")
+    _merge_and_first_commit(world)
+
+
+def _merge_and_first_commit(world: World) -> None:
+    world.git("switch", "-qc", "side", "HEAD~1")
+    (world.repo / "side").write_text(_BAD)
+    world.git("add", "-A")
+    world.git("commit", "-qnm", "side")
+    world.git("switch", "-q", "-")
+    world.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    assert "block: " in world.run("git", "commit", "-m", "merge").err
+    world.git("merge", "--abort")
+    world.git("switch", "-q", "--orphan", "first")
+    (world.repo / "f").write_text(f"{_BAD}first\n")
+    world.git("add", "f")
+    assert "block: " in world.run("git", "commit", "-m", "first").err

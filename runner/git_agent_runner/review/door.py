@@ -174,21 +174,30 @@ def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
 
 
 def rules_text(ctx: Context, change: Change, path: str | None) -> str | None:
-    """What the team asks for. A change is not judged by rules of its own: what its base has of them counts."""
+    """What the team asks for. A change is not judged by rules of its own: what its base has of them counts, and a file
+    that it brings does not.
+    """
     if path is None:
         return None
-    full = os.path.realpath(os.path.join(ctx.cwd, path))
+    full = os.path.abspath(os.path.join(ctx.cwd, path))
     if full.startswith(f"{ctx.repo.top}/"):
-        name = f"{change.base}:{os.path.relpath(full, ctx.repo.top)}"
-        found = in_repo(ctx.repo, "cat-file", "blob", name, check=False)
-        if found.status == 0:
-            return _bounded(found.out, path)
+        name = os.path.relpath(full, ctx.repo.top)
+        before, now = (_tracked(ctx, f"{tree}:{name}") for tree in (change.base, change.new))
+        if before is not None or now is not None:
+            return None if before is None else _bounded(before, path)
     from git_agent_extractors import ordinary
 
     try:
         return ordinary.whole(full, _RULES).decode("utf-8", "replace")
     except OSError as error:
         raise UserError(f"cannot read '{path}': {error.strerror}", code="file_unreadable") from error
+
+
+def _tracked(ctx: Context, name: str) -> str | None:
+    """The text of a file in a tree, by way of links within it."""
+    told = in_repo(ctx.repo, "cat-file", "--batch", "--follow-symlinks", stdin=f"{name}\n").out
+    head, _, text = told.partition("\n")
+    return text.removesuffix("\n") if head.split(" ")[1:2] == ["blob"] else None
 
 
 def _bounded(text: str, path: str) -> str:
