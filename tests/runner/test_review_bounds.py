@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -267,3 +268,14 @@ def test_a_known_verdict_loads_nothing_that_starts_an_engine(cli: Cli) -> None:
     heavy = {"psutil", "subprocess", "shutil", "tempfile", "git_agent_runner.plan", "git_agent_runner.drive"}
     heavy |= {"git_agent_runner.engines.claude", "git_agent_runner.review.asking", "git_agent_runner.review.noted"}
     assert heavy.isdisjoint(modules.split())
+
+
+def test_a_line_for_the_terminal_begins_a_line_of_its_own() -> None:
+    """Agents in hooks W4: pre-commit has begun one, and used to get ours glued to its dots."""
+    code = "from git_agent_hooks.speak import say; say('seen', {'PRE_COMMIT': '1'})"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, (sys.executable, "-P", "-c", code))
+    with open(terminal, "rb") as file:
+        assert [file.readline(), file.readline()] == [b"\r\n", b"git-agent: seen\r\n"]
+        assert os.waitpid(pid, 0)[1] == 0
