@@ -343,6 +343,18 @@ def test_outcomes_that_are_damaged_are_passed_over(cli: Cli) -> None:
     assert cli.ok("reviews").out == "no reviews yet: git agent review --commit HEAD\n"
 
 
+def test_what_could_not_be_noted_is_noted_at_the_push(cli: Cli) -> None:
+    """The verdict stands meanwhile."""
+    old = cli.repo.git("rev-parse", "HEAD")
+    oid = commit(cli, "f", "one\n")
+    cli.repo.git("symbolic-ref", noted.REVIEWS.name, "refs/heads/main")
+    background(cli)
+    assert cli.run("review", "--show", "HEAD").status == 0
+    cli.repo.git("symbolic-ref", "-d", noted.REVIEWS.name)
+    assert pushed(cli, old).status == 0
+    assert (verdicts(cli, oid), len(calls(cli))) == (["pass"], 1)
+
+
 @pytest.mark.parametrize("inside", [(), ("--inside-runs",)], ids=["not asked for", "asked for"])
 def test_what_an_agent_commits_is_reviewed_where_that_is_asked_for(cli: Cli, inside: tuple[str, ...]) -> None:
     """Agents in hooks W10; by another session, one level deep."""

@@ -217,7 +217,10 @@ def _all(ctx: Context, what: What, wish: Wish, output: told.Output, wait: float 
                 raise
             done.append(Result(name, error))
             continue
-        done += [Result(report.change.what, report) for report in parts.known if report.verdict or not parts.left]
+        for report in parts.known:
+            _file(ctx, report)
+            if report.verdict or not parts.left:
+                done.append(Result(report.change.what, report))
         for part in parts.left:
             result = Result(part.what, _one(ctx, part, wish, output))
             done.append(result._replace(overruled=parts.overruled))
@@ -252,8 +255,12 @@ def _one(ctx: Context, change: Change, wish: Wish, output: told.Output) -> Repor
             if error.exit_status != FATAL:  # a mistake, or a signal: no question of policy
                 raise
             return error
+    _file(ctx, report)
+    return report
+
+
+def _file(ctx: Context, report: Report) -> None:
     try:
         door.file(ctx, report)
     except UserError as error:
         warn(error.message, error.hints)
-    return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from git_agent_runner import context
 from git_agent_runner.boundary import save_trace
@@ -16,7 +17,7 @@ from git_agent_runner.store import locks
 
 def main() -> int:
     """Work through this work tree's queue, unless another process does. An entry made since is seen again after."""
-    ctx = context.load(tell=False)
+    ctx = context.load(refused=lambda _: None, tell=False)
     while lock := locks.try_lock(queue.lock(ctx)):
         with lock:
             queue.restore(ctx)
@@ -32,8 +33,12 @@ def main() -> int:
 
 def _one(job: Job) -> int:
     """Review one commit, with settings as they are by now. An exit status where we are to end."""
-    ctx = context.load(tell=False)
+    wrong: list[UserError] = []
+    ctx = context.load(refused=wrong.append, tell=False)
     ctx = ctx._replace(repo=ctx.repo._replace(branch=job.branch))
+    if wrong:
+        _failed(ctx, job, wrong[0])
+        return 0
     try:
         report = door.review(ctx, content.of_commit(ctx, job.commit), job.wish, lambda _: None)
     except UserError as error:
@@ -42,7 +47,8 @@ def _one(job: Job) -> int:
     except Exception as error:  # noqa: BLE001  the one boundary of this process, as in cli
         _failed(ctx, job, UserError(f"a bug in git-agent; {save_trace(error, ('review',))}", code="bug"))
         return 0
-    door.file(ctx, report, unread=True)
+    with suppress(UserError):  # the verdict is kept, and noted at the push
+        door.file(ctx, report, unread=True)
     return 0
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_agent_runner import refs
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
@@ -152,7 +153,7 @@ def _untrusted(ctx: Context, question: Question) -> tuple[str, ...]:
 
 
 def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
-    """Keep the verdict on a commit, and note it. Raises NoteFailed."""
+    """Keep the verdict on a commit, and note it; one on several commits is only noted, on the last. Raises NoteFailed."""
     commit, verdict = report.change.commit, report.verdict
     if commit is None or verdict is None or report.content is None:
         return
@@ -161,16 +162,23 @@ def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
     from git_agent_runner.review.outcomes import Outcome
 
     before = outcomes.read(ctx.layout, commit)
-    if before and (before.content, before.verdict) == (report.content, verdict):
+    if before and before.noted and (before.content, before.verdict) == (report.content, verdict):
         return
-    now = timestamp()
-    branch = ctx.repo.branch
-    facts = (commit, branch, now, report.engine, report.handle, report.content, verdict)
-    outcomes.save(ctx.layout, Outcome(*facts, unread=unread))
-    if report.host is None:
-        host = os.uname().nodename
-        own = (report.content, report.engine or "", report.handle or "", now, host, verdict)
-        noted.write(ctx.repo, commit, Noted(*own))
+    own = (refs.commit_of(ctx.repo, f"{commit}^") or report.change.base) == report.change.base
+    if report.cached and not own:
+        return
+    facts = (report.content, report.engine or "", report.handle or "", timestamp(), os.uname().nodename, verdict)
+    failed = None
+    try:
+        if report.host is None:
+            noted.write(ctx.repo, commit, Noted(*facts))
+    except UserError as error:
+        failed = error
+    if own:
+        kept = (commit, ctx.repo.branch, facts[3], report.engine, report.handle, report.content, verdict)
+        outcomes.save(ctx.layout, Outcome(*kept, unread=unread, host=report.host, noted=failed is None))
+    if failed:
+        raise failed
 
 
 def rules_text(ctx: Context, change: Change, path: str | None) -> str | None:

@@ -18,7 +18,8 @@ _LARGEST = 1 << 20  # bytes
 class Outcome(NamedTuple):
     """Of one commit: a verdict on `content`, or the `error` that kept the reviewer from one, as (code, message, hints).
 
-    `unread` until somebody has looked at it; `host` where it was made, if a note says so.
+    `unread` until somebody has looked at it; `host` where it was made, if a note says so; `noted`: the
+    note has been written.
     """
 
     commit: str
@@ -31,6 +32,7 @@ class Outcome(NamedTuple):
     error: tuple[str, str, tuple[str, ...]] | None = None
     unread: bool = False
     host: str | None = None
+    noted: bool = False
 
     @property
     def line(self) -> str | None:
@@ -73,7 +75,18 @@ def read(layout: Layout, commit: str) -> Outcome | None:
     if not all(text is None or type(text) is str for text in texts) or texts[1] is None or not (verdict or error):
         return None
     branch, at, engine, handle, content = texts
-    return Outcome(commit, branch, at, engine, handle, content, verdict, error, found.get("unread") is True)
+    return Outcome(
+        commit,
+        branch,
+        at,
+        engine,
+        handle,
+        content,
+        verdict,
+        error,
+        found.get("unread") is True,
+        noted=found.get("noted") is True,
+    )
 
 
 def every(layout: Layout) -> list[Outcome]:
