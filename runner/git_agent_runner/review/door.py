@@ -153,7 +153,7 @@ def _untrusted(ctx: Context, question: Question) -> tuple[str, ...]:
 
 
 def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
-    """Keep the verdict on a commit, and note it; one on several commits is only noted, on the last. Raises NoteFailed."""
+    """Keep the verdict on a commit, and note it; one on several is only noted, on the last. Raises NoteFailed."""
     commit, verdict = report.change.commit, report.verdict
     if commit is None or verdict is None or report.content is None:
         return
