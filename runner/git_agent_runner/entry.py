@@ -55,3 +55,7 @@ def _program() -> int:
 
     hear()
     return cli.main()
+
+
+if __name__ == "__main__":  # in a window, and for each of several branches
+    raise SystemExit(main())

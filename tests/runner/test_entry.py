@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli import Cli
+from support.cli import SOURCES, Cli
 
 HIT = "os.kill(os.getpid(), signal.SIGINT)"
 BEFORE = f"""
@@ -59,10 +60,16 @@ sys.meta_path.insert(0, Hit())
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize(
-    ("program", "package"), [("git-agent", "git_agent_runner"), ("git-agent-hook", "git_agent_hooks")]
-)
-def test_ctrl_c_is_silent_while_the_package_is_looked_for(cli: Cli, program: str, package: str) -> None:
+SCRIPTS = Path(sys.executable).parent
+DOORS = {
+    "git-agent": ((str(SCRIPTS / "git-agent"), "list"), "git_agent_runner"),
+    "pre-commit": ((str(SCRIPTS / "git-agent-hook"), "hint"), "git_agent_hooks"),
+    "window": ((sys.executable, "-P", "-m", "git_agent_runner.entry", "list"), "click"),
+}
+
+
+@pytest.mark.parametrize(("words", "package"), DOORS.values(), ids=DOORS)
+def test_ctrl_c_is_silent_while_a_package_is_looked_for(cli: Cli, words: tuple[str, ...], package: str) -> None:
     """Faults C13: of all the time before the program's first line, this was the most."""
     hit = f"""
 import os, sys
@@ -75,7 +82,6 @@ sys.meta_path.insert(0, Hit())
     lib = cli.home / "lib"
     lib.mkdir()
     (lib / "sitecustomize.py").write_text(hit)
-    words = (str(Path(sys.executable).with_name(program)), "hint")
-    env = {**cli.environ(), "PYTHONPATH": str(lib)}
+    env = cli.environ(PYTHONPATH=os.pathsep.join((str(lib), *SOURCES)))
     done = subprocess.run(words, env=env, cwd=cli.repo.path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")

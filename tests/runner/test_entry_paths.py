@@ -19,7 +19,7 @@ NAMES = ("click", "json", "__future__", "signal", "git", "importlib.metadata", "
 PROGRAMS = {
     "git-agent": (str(SCRIPTS / "git-agent"), "list"),
     "pre-commit's hook": (str(SCRIPTS / "git-agent-hook"), "hint"),
-    "a child of ours": child.python("git_agent_runner.cli", "list"),
+    "a child of ours": child.python("git_agent_runner.entry", "list"),
 }
 
 

@@ -106,7 +106,7 @@ def _taken(name: str, path: str, why: str, *hints: str) -> UserError:
 
 def _job(ctx: Context, wanted: Wanted, name: str, place: str) -> pool.Job:
     given = ("--", *wanted.engine_args) if wanted.engine_args else ()
-    module = ("git_agent_runner.cli", "start", "--json", *wanted.words, "-", *given)
+    module = ("git_agent_runner.entry", "start", "--json", *wanted.words, "-", *given)
     facts = {"branch": name, "worktree": place}
     return pool.Job(name, facts, lambda: begin(module, wanted.message.encode(), place, ctx.environ))
 

@@ -196,7 +196,7 @@ def _together(pins: list[Pin], wanted: tuple[str, ...], root: Path, jobs: int) -
 
     def one(pin: Pin) -> int:
         argv = ("fixtures", "record", f"{pin.engine}@{pin.version}", "--into", str(root), *flags)
-        program = python("git_agent_runner.cli", *argv)
+        program = python("git_agent_runner.entry", *argv)
         with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:

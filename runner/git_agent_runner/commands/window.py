@@ -38,7 +38,7 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
             words = _words(ctx, plan, wish, mode, lambda given: f"{given[0]}-file={file}")
         facts = Facts(ctx.environ, sys.platform)
         opening = plan_opening(
-            facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.cli", *words)), ctx.repo.top
+            facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.entry", *words)), ctx.repo.top
         )
         if not wish.dry_run:
             open_window(opening, scrubbed(ctx.environ))
