@@ -160,8 +160,10 @@ def test_keys_pass_byte_for_byte(person: Person) -> None:
     ],
 )
 def test_ctrl_z_stops_the_engine_and_us_until_fg(person: Person, key: bytes) -> None:
-    """Faults G2: the engine's group is no job of the shell's, so it froze, and only `kill -CONT` helped."""
-    person.start("draws", shell=JOB)
+    """Faults G2: the engine's group is no job of the shell's, so it froze, and only `kill -CONT` helped. One that was
+    slow to see its narrower terminal saw its old size, and did not draw all of its screen anew.
+    """
+    person.start("draws", "0.5", shell=JOB)
     person.see(b"drawn 100 40")
     person.type(b"before" + key + b"after")
     person.see(b"the job is stopped")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from git_agent_runner.supervise.screen import Screen
 
 _SIZE = struct.Struct("HHHH")  # rows, columns, width and height in pixels
-_REDRAWN = 0.2  # seconds for the engine to see that its terminal is narrower
+_PATIENCE = 5.0  # seconds for the engine to begin to draw in its narrower terminal; on a busy machine it takes some
+_REDRAWN = 0.2  # and for it to be done
 _ALONE = b"git-agent: Ctrl-Z is not passed on: there is no shell here that could bring the engine back\r\n"
 
 
@@ -72,11 +73,17 @@ class Job(NamedTuple):
                 self.raw.set()
             self.show(self.screen.on())
             resize(self.our_terminal, self.terminal, fewer=1)  # an engine draws anew when the size is another one
+        began = time.monotonic()
         self._signal(signal.SIGCONT)
-        until = time.monotonic() + _REDRAWN
-        while not self.hurry() and (left := until - time.monotonic()) > 0:
-            self.pump.step(left)
+        self._pass_on(_PATIENCE, lambda: self.pump.last_output > began)
+        self._pass_on(_REDRAWN)
         resize(self.our_terminal, self.terminal)
+
+    def _pass_on(self, seconds: float, enough: Callable[[], bool] = bool) -> None:
+        """What is typed and drawn, for so long at most."""
+        until = time.monotonic() + seconds
+        while not (enough() or self.hurry()) and (left := until - time.monotonic()) > 0:
+            self.pump.step(left)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -145,12 +145,16 @@ def keys() -> None:
     say(typed.hex())
 
 
-def draws() -> None:
-    """A full-screen program: draws itself for each size, tells at the end what was typed, and tidies nothing up."""
+def draws(after: str = "0") -> None:
+    """A full-screen program: draws itself for each size, tells at the end what was typed, and tidies nothing up.
+
+    `after` so many seconds, as on a busy machine.
+    """
     tty.setraw(0)
     os.write(1, b"\x1b[?1049h\x1b[?25l\x1b[?1003h\x1b[?2004h\x1b[>1u")
 
     def draw(*_: object) -> None:
+        time.sleep(float(after))
         say("\rdrawn", *os.get_terminal_size(), end="")
 
     signal.signal(signal.SIGWINCH, draw)
