@@ -76,11 +76,13 @@ def _unshield(value: Any, shielded: list[str]) -> Any:
     return value
 
 
-def only_word(words: tuple[str, ...], command: str) -> str | None:
-    """The message among the words of a command line, if there is one. Raises UsageError for more: it was not quoted."""
+def only_word(words: tuple[str, ...]) -> str | None:
+    """The message among the words of a command line, if there is one. Raises UsageError for more: it was not quoted.
+
+    No whole command is hinted: without the other options it would go to another agent.
+    """
     if len(words) > 1:
-        hint = f"quote the message: git agent {command} {quote(' '.join(words))}"
-        raise UsageError(f"too many words: '{words[-1]}'", hints=(hint,))
+        raise UsageError(f"too many words: '{words[-1]}'", hints=(f"quote the message: {quote(' '.join(words))}",))
     return words[0] if words else None
 
 

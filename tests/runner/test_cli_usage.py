@@ -10,6 +10,7 @@ from git_agent_runner.cli import COMMANDS
 from support.cli import Cli, ask
 
 HELP = "git agent {} -h shows what it takes"
+QUOTES = 'a message of several words needs quotes: git agent resume "<message>"'
 DASH = "a message that begins with a dash: {}='{} …'; engine flags follow --"
 
 
@@ -104,17 +105,27 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["start", "fix", "it"],
-            told("too many words: 'it'", "quote the message: git agent start 'fix it'"),
+            told("too many words: 'it'", "quote the message: 'fix it'"),
             id="start unquoted",
         ),
         pytest.param(
             ["resume", "fix", "it"],
-            told("too many words: 'it'", "quote the message: git agent resume 'fix it'"),
-            id="resume unquoted",
+            told("'fix' is not a handle", "`git agent list` shows the handles", QUOTES),
+            id="resume unquoted (faults A13)",
+        ),
+        pytest.param(
+            ["resume", "main", "fix it"],
+            told("'main' is a branch, not a handle", "to resume its run: git agent resume --branch main 'fix it'"),
+            id="a branch for a handle (faults A13)",
+        ),
+        pytest.param(
+            ["resume", "7f3a9c21", "fix", "it"],
+            told("too many words: 'it'", "quote the message: 'fix it'"),
+            id="a handle and an unquoted message (faults A13)",
         ),
         pytest.param(
             ["resume", "--handle", "7f3a9c21", "fix", "it"],
-            told("too many words: 'it'", "quote the message: git agent resume 'fix it'"),
+            told("too many words: 'it'", "quote the message: 'fix it'"),
             id="handle and unquoted",
         ),
         pytest.param(

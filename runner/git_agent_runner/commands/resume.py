@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from git_agent_runner import context, handover, parse
+from git_agent_runner import context, handover, parse, refs
 from git_agent_runner.commands.find import Elsewhere, Where, find
 from git_agent_runner.commands.policy import Act, Mode, Wish, go
 from git_agent_runner.context import Context
@@ -15,6 +15,7 @@ from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.model import Record
 from git_agent_runner.store.index import PREFIX_LENGTH
 from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
+from git_agent_runner.text import quote, shown
 
 _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 
@@ -178,12 +179,24 @@ def _refuse_beside_all(handle: str | None) -> None:
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:
     """(handle, message) of the words on the command line. Raises UsageError when they can be read two ways."""
     if handle is not None:
-        return handle, parse.only_word(words, "resume")
-    if len(words) == 2 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
-        return words
+        return handle, parse.only_word(words)
+    if len(words) > 1:
+        return _run_of(ctx, words), parse.only_word(words[1:])
     if len(words) == 1 and is_handle(words[0]) and os.path.lexists(ctx.layout.index_file(words[0])):
         return words[0], None
-    return None, parse.only_word(words, "resume")
+    return None, parse.only_word(words)
+
+
+def _run_of(ctx: Context, words: tuple[str, ...]) -> str:
+    """The first of several words as a handle. Raises UsageError for another: it must not go to this branch's agent."""
+    word, *rest = words
+    if PREFIX_LENGTH <= len(word) <= HANDLE_LENGTH and not word.strip(HEX):
+        return word
+    if refs.heads(ctx.repo, {word}):
+        hint = f"to resume its run: git agent resume --branch {quote(word)} {quote(' '.join(rest))}"
+        raise UsageError(f"'{shown(word)}' is a branch, not a handle", hints=(hint,))
+    quoting = 'a message of several words needs quotes: git agent resume "<message>"'
+    raise UsageError(f"'{shown(word)}' is not a handle", hints=("`git agent list` shows the handles", quoting))
 
 
 def _where(handle: str | None, branch: str | None, commit: str | None) -> Where:

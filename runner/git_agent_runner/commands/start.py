@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917  click passes options by name
         raise UsageError(
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
         )
-    prompt = parse.only_word(words, "start")
+    prompt = parse.only_word(words)
     if file == "-" and "-" in (prompt, prompt_file):
         raise UsageError("standard input holds the prompt or the branches, not both", hints=("put one into a file",))
     message = parse.read_message(prompt, prompt_text, prompt_file, ("--prompt", "--prompt-file"))
