@@ -108,7 +108,7 @@ def _by_pointer(search: Search) -> Resolved | None:
     claims = {record.handle: search.identities.claim(branch, record) for record in ours}
     best = max(ours, key=lambda record: (claims[record.handle], moment(record.updated_at) or 0.0))
     alike = tuple(handle for handle in claims if claims[handle] == claims[best.handle] and handle != best.handle)
-    return search.found(best._replace(branch=branch), f"the pointer branch.{branch}.agentHandle", alike)
+    return search.found(best, f"the pointer branch.{branch}.agentHandle", alike, branch)
 
 
 def _otherwise(search: Search) -> Resolved:

@@ -98,8 +98,9 @@ class Search:
     def say(self, line: str) -> None:
         self.says[line] = None
 
-    def found(self, record: Record, how: str, others: tuple[str, ...] = ()) -> Resolved:
-        record = record._replace(branch=self.branch_now(record))
+    def found(self, record: Record, how: str, others: tuple[str, ...] = (), branch: str | None = None) -> Resolved:
+        """`branch`: whose run it was found to be, where that is known."""
+        record = record._replace(branch=branch or self.branch_now(record))
         return Resolved(record.handle, record, None, how, others, tuple(self.says))
 
     def noted(self, runs: tuple[Note, ...], how: str) -> Resolved:

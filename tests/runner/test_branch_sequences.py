@@ -141,7 +141,10 @@ def wrong(node: Node) -> list[str]:
     got: str | None
     for name in oracle.ids:
         try:
-            got = resolve_module.resolve(facts, config, index, now, branch=name).handle
+            run = resolve_module.resolve(facts, config, index, now, branch=name)
+            got = run.handle
+            if run.record and run.record.branch != name:  # a resume would refuse to go on here
+                found.append(f"{node}: {name} has {got}, as a run of {run.record.branch}")
         except UserError as error:
             got = None if error.code == "no_run" else error.message
         if got not in oracle.right(name):
@@ -266,6 +269,21 @@ def test_a_pointer_of_a_branch_that_was_overwritten_is_no_claim(
     root: Node, ops: tuple[Op, ...], tmp_path: Path
 ) -> None:
     """Faults A15, A16: a resume on the branch went on with the run of the one that it was moved onto."""
+    assert wrong(after_all(root, ops, tmp_path)) == []
+
+
+def test_a_branch_that_is_back_under_its_first_name_goes_on_with_what_it_did_under_another(
+    root: Node, tmp_path: Path
+) -> None:
+    """The pointer's run was taken for the copy's, and refused (a walk of `make chaos` found it)."""
+    ops = (
+        Op("new", B),
+        Op("rename", B, "c"),
+        Op("start", "c"),
+        Op("copy", "c", A),
+        Op("origin", B),
+        Op("rename", "c", B),
+    )
     assert wrong(after_all(root, ops, tmp_path)) == []
 
 

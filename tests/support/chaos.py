@@ -290,9 +290,11 @@ def _right(went: list[str], right: set[str | None]) -> bool:
 
 def _run_of(facts: Any, config: Any, index: Index, now: float, name: str) -> str | None:
     try:
-        return resolve(facts, config, index, now, branch=name).handle
+        run = resolve(facts, config, index, now, branch=name)
     except UserError as error:
         return None if error.code == "no_run" else error.message
+    where = run.record.branch if run.record else name
+    return run.handle if where == name else f"{run.handle} as a run of {where}"
 
 
 def ordinary(environ: dict[str, str], home: Path) -> dict[str, str]:
