@@ -15,7 +15,7 @@ DRAW ?=
 MARK = $(if $(PART),-m '$(PART:unit=not command and not system)')
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 
-.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos mutants lock clean
+.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos mutants hooks-mirror lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz        each profile, SECONDS each (Linux)"
 	@echo "make chaos       random walks of branches and runs, SECONDS long, from SEED on"
 	@echo "make mutants     COUNT small mutations of ROOMS against the closest tests, from SEED; prints those that live"
+	@echo "make hooks-mirror INTO=DIR  the content of a small repository with pre-commit's hooks, for this version"
 	@echo "make lock        write requirements.lock anew from pyproject.toml"
 
 $(READY): pyproject.toml requirements.lock
@@ -78,6 +79,9 @@ chaos: $(READY)
 
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py --count $(COUNT) --rooms $(ROOMS) $(if $(SEED),--seed $(SEED))
+
+hooks-mirror: $(READY)
+	$(BIN)/python hooks/mirror.py $(or $(INTO),$(error make hooks-mirror INTO=DIR))
 
 lock: $(READY)
 	$(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \

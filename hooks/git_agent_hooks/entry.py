@@ -19,10 +19,26 @@ def installed() -> int:
 
 
 def _by_pre_commit() -> int:
+    import sys
+
+    if len(sys.argv) == 2 and _is_idle(sys.argv[1]):
+        return 0
     from git_agent_hooks import main
 
     hear()
     return main.main()
+
+
+def _is_idle(name: str) -> bool:
+    """Most commits are on branches without a run: sh knows that sooner than our imports are done."""
+    import os
+
+    from git_agent_hooks.sh import IDLE
+
+    if name not in IDLE or not os.path.exists("/bin/sh"):
+        return False
+    pid = os.posix_spawn("/bin/sh", ("sh", "-c", IDLE[name]), os.environ)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
 
 
 def _installed() -> int:

@@ -11,7 +11,6 @@ from git_agent_runner.model import Record
 from git_agent_runner.resolve import at_hand
 from git_agent_runner.text import shown
 from git_agent_runner.times import moment
-from git_agent_runner.tying import tie
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -25,6 +24,8 @@ def hint(ctx: Context, fired: Fired) -> str | None:
     if found is None or found.record is None:
         return None
     if found.ties:
+        from git_agent_runner.tying import tie
+
         tie(ctx, found.record)
         return found.says[-1]
     return _line(found.record, now)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from git_agent_extractors import ordinary
-from git_agent_hooks import shim
+from git_agent_hooks import sh, shim
 from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, find, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
@@ -59,7 +59,7 @@ def uninstall(ctx: Context) -> tuple[str, ...]:
     own, hooks = own_directory(ctx), usual(ctx)
     with _writing(ctx):
         taken = [name for name in shim.BODIES if sum(_restore(path, name) for path in _ours(ctx, name))]
-        Path(ctx.repo.git_dir, shim.NONE).unlink(missing_ok=True)
+        Path(ctx.repo.git_dir, sh.NONE).unlink(missing_ok=True)
         _unlink_siblings(hooks)
         for directory in (own, _chained(hooks), hooks):
             with suppress(OSError):  # it holds something else, or was not there

@@ -8,7 +8,6 @@ from git_agent_hooks import state
 from git_agent_runner.context import Context
 from git_agent_runner.resolve import at_hand
 from git_agent_runner.store import noting
-from git_agent_runner.tying import tie
 
 
 def record(ctx: Context) -> str | None:
@@ -24,6 +23,8 @@ def record(ctx: Context) -> str | None:
     if found is None or run is None or run.session.value is None:
         return None
     if found.ties:
+        from git_agent_runner.tying import tie
+
         tie(ctx, run)
     noting.write(ctx.repo, ctx.repo.head, run, wait=state.PATIENCE)
     return found.says[-1] if found.ties else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 
-from git_agent_runner.trees import MARK as DETACHED
+from git_agent_hooks.sh import HAS_RUN
 
 MARK = "# Made by `git agent hooks install`; `git agent hooks uninstall` takes it out."
 # Beside the directory of hooks, as deep as it, and under its own name: what a hook finds by its `$0` it finds there.
@@ -33,30 +33,6 @@ exit $status
 _REBASING = """\
 if [ -d "$dir/rebase-merge" ] && [ ! -e "$before" ]; then exit 0; fi
 """
-# To ask git costs more than all the rest. NONE holds what HEAD said when the answer was no, and counts as long as it is
-# newer than the configuration. It is written before git is asked: a pointer that is set meanwhile is newer still.
-# The other file is in a work tree where a run without a branch began. A branch that is made there takes that run along:
-# one without a pointer is looked at once.
-NONE = "agent-none"
-_HAS_RUN = """\
-rebasing() { [ -d "$dir/rebase-merge" ] || [ -d "$dir/rebase-apply" ]; }
-has_run() {
-  read -r head 2>/dev/null <"$dir/HEAD" || return 0
-  case $head in
-    "ref: refs/heads/.invalid") return 0 ;;
-    "ref: refs/heads/"*) ;;
-    *) [ -e "$dir/{mark}" ]; return ;;
-  esac
-  common=.
-  if [ -e "$dir/commondir" ]; then read -r common <"$dir/commondir"; fi
-  case $common in /*) ;; *) common=$dir/$common ;; esac
-  none="$dir/{none}"
-  if [ "$none" -nt "$common/config" ] && read -r known <"$none" && [ "$known" = "$head" ]; then return 1; fi
-  tell "$head"
-  if git config --get "branch.${head#ref: refs/heads/}.agentHandle" >/dev/null; then tell; else [ -e "$dir/{mark}" ]; fi
-}
-tell() { { printf '%s\\n' "$1" >"$none"; } 2>/dev/null || :; }
-""".replace("{none}", NONE).replace("{mark}", DETACHED)
 _POST_COMMIT = """\
 wanted() {
   if rebasing; then return 1; fi
@@ -107,8 +83,8 @@ exit $status
 """
 
 BODIES = {
-    "post-commit": _REBASING + _HAS_RUN + _POST_COMMIT + _CHAIN,
-    "post-checkout": _REBASING + _HAS_RUN + _CHECKOUT + _CHAIN,
+    "post-commit": _REBASING + HAS_RUN + _POST_COMMIT + _CHAIN,
+    "post-checkout": _REBASING + HAS_RUN + _CHECKOUT + _CHAIN,
     "post-merge": _MERGE + _CHAIN,
     "post-rewrite": _REWRITE,
     "prepare-commit-msg": _PREPARE + _CHAIN,

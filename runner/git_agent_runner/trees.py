@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 
 from git_agent_extractors import ordinary
+from git_agent_runner.marks import DETACHED as MARK
 from git_agent_runner.model import Repository
 from git_agent_runner.refs import worktrees
 
 MAIN = "."
-MARK = "agent-detached"
 
 
 def identity(git_dir: str, common_dir: str) -> str:

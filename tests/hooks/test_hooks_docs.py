@@ -76,7 +76,7 @@ def test_simple_git_hooks(cli: Cli, programs: Path) -> None:  # agents in hooks 
 
 def released(pre_commit: PreCommit, text: str) -> str:
     """With the release of this checkout in place of the page's."""
-    named = re.sub(r"repo: \S+\n  rev: \S+", f"repo: {pre_commit.release}\n  rev: {pre_commit.rev}", text)
+    named = re.sub(r"repo: \S+\n  rev: \S+", f"repo: {pre_commit.url}\n  rev: {pre_commit.rev}", text)
     assert named != text
     return named
 

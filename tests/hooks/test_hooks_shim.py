@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from git_agent_hooks import shim
+from git_agent_hooks import sh, shim
 from git_agent_hooks.install import install
 from git_agent_hooks.place import find
 from git_agent_runner import context, trees
@@ -79,7 +80,7 @@ def test_a_run_moves_with_its_branch_to_a_name_that_had_none(repo: GitRepo) -> N
 
 
 def test_an_answer_that_cannot_be_kept_is_asked_for_again(repo: GitRepo) -> None:
-    (repo.path / ".git" / shim.NONE).mkdir()
+    (repo.path / ".git" / sh.NONE).mkdir()
     assert [commit(repo), commit(repo)] == [1, 1]
 
 
@@ -140,3 +141,35 @@ def test_the_first_commit_on_a_branch_made_there_takes_the_run_along(repo: GitRe
     assert (noted(one), index(repo).read(HANDLE).branch) == ([HANDLE], "feat/x")
     one.git("switch", "-q", "-c", "other", "main")
     assert [commit(one, PYTHON), commit(one, PYTHON)] == [1, 0]
+
+
+IDLE = """\
+import sys
+from git_agent_hooks.entry import main
+status = main()
+print(status, "git_agent_hooks.main" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("name", ["record", "carry", "hint", "check"])
+def test_pre_commits_hooks_import_nothing_on_a_branch_without_a_run(cli: Cli, name: str) -> None:
+    """Agents in hooks F13: what they import is what they cost."""
+    words = (sys.executable, "-P", "-c", IDLE, name)
+    env = cli.environ(PRE_COMMIT="1", **({"PRE_COMMIT_CHECKOUT_TYPE": "1"} if name == "hint" else {}))
+
+    def imported() -> str:
+        return subprocess.run(words, cwd=cli.repo.path, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert imported() == "0 False\n"
+    leave(cli.repo, "aaaaaaaa", "record pointer")
+    assert imported() == "0 True\n"
+
+
+def test_what_a_commit_brings_is_looked_at_without_a_run(cli: Cli) -> None:  # agents in hooks F13
+    words = (sys.executable, "-P", "-c", IDLE, "check")
+    place = cli.repo.path / "a/recordings/codex"
+    place.mkdir(parents=True)
+    (place / "f").write_text("1\n")
+    cli.repo.git("add", "-A")
+    done = subprocess.run(words, cwd=cli.repo.path, env=cli.environ(), capture_output=True, text=True, check=True)
+    assert done.stdout == "0 True\n"

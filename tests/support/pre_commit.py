@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +15,6 @@ from support.gitrepo import GitRepo
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "pre_commit")
-_SHIPPED = ("runner", "extractors", "hooks", "fixtures/git_agent_fixtures", "docs/git-agent.1")
-_FILES = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 _PERSON = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -26,7 +23,7 @@ _PERSON = {
 
 
 class PreCommit(NamedTuple):
-    """`release` is a repository that consumers name, `rev` its commit, `home` pre-commit's own directory."""
+    """`release` is a repository that consumers name by its URL, `rev` its commit, `home` pre-commit's own directory."""
 
     release: Path
     rev: str
@@ -40,9 +37,13 @@ class PreCommit(NamedTuple):
         for stage in stages:
             run(repo.path, {**os.environ, "PRE_COMMIT_HOME": str(self.home)}, "install", "--hook-type", stage)
 
+    @property
+    def url(self) -> str:
+        return f"file://{self.release}"
+
     def config(self, *hooks: str) -> str:
         rows = "".join(f"  - {hook}\n" for hook in hooks)
-        return f"repos:\n- repo: {self.release}\n  rev: {self.rev}\n  hooks:\n{rows}"
+        return f"repos:\n- repo: {self.url}\n  rev: {self.rev}\n  hooks:\n{rows}"
 
 
 def run(cwd: Path, env: dict[str, str], *words: str) -> None:
@@ -74,19 +75,17 @@ def of_now(base: Path) -> PreCommit:
 
 
 def _publish(place: Path, env: dict[str, str]) -> None:
-    """A repository with what the package is built from."""
-    for name in _SHIPPED:
-        source, target = ROOT / name, place / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copyfile(source, target)
-    for name in _FILES:
-        shutil.copyfile(ROOT / name, place / name)
+    """A repository as `make hooks-mirror` writes it, and the package that it needs."""
+    build = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", _wheels(place))
+    subprocess.run((*build, str(ROOT)), env=env, check=True, capture_output=True)
+    subprocess.run((sys.executable, str(ROOT / "hooks/mirror.py"), str(place)), env=env, check=True)
     _git(place, env, "init", "-q")
     _git(place, env, "add", "--all")
     _git(place, env, "commit", "-q", "-m", "release")
+
+
+def _wheels(place: Path) -> str:
+    return str(place.parent / "wheels")
 
 
 def _install(made: PreCommit, consumer: Path, env: dict[str, str]) -> None:
@@ -95,7 +94,7 @@ def _install(made: PreCommit, consumer: Path, env: dict[str, str]) -> None:
     _git(consumer, env, "init", "-q")
     (consumer / ".pre-commit-config.yaml").write_text(made.config("{id: git-agent-check}"))
     _git(consumer, env, "add", "--all")
-    run(consumer, env, "install-hooks")
+    run(consumer, {**env, "PIP_FIND_LINKS": _wheels(made.release)}, "install-hooks")
 
 
 def _git(place: Path, env: dict[str, str], *words: str) -> str:
