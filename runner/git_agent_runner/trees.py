@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from git_agent_extractors import ordinary
-from git_agent_runner.marks import DETACHED as MARK
+from git_agent_runner.marks import DETACHED
 from git_agent_runner.model import Repository
 from git_agent_runner.refs import worktrees
 
@@ -33,7 +33,7 @@ def here(repo: Repository) -> str:
 
 def mark(repo: Repository) -> None:
     """Leave word for the installed hooks, which are to cost nothing, that a run without a branch began here."""
-    path = f"{repo.git_dir}/{MARK}"
+    path = f"{repo.git_dir}/{DETACHED}"
     if not os.path.lexists(path):
         with suppress(OSError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -7,11 +7,12 @@ import time
 
 import click
 
-from git_agent_runner import context, handover, parse, trees, wording
+from git_agent_runner import context, handover, parse, wording
 from git_agent_runner.commands.find import newest_with_session
 from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.marks import DETACHED
 from git_agent_runner.plan import choose_engine, plan_start
 from git_agent_runner.present import say
 from git_agent_runner.resolve import at_hand
@@ -110,7 +111,7 @@ def command(  # noqa: PLR0917  click passes options by name
 def _replaces(ctx: Context) -> str | None:
     """The run that a resume here found until now. Nothing is asked of git where none can be."""
     branch = ctx.repo.branch
-    marked = os.path.lexists(f"{ctx.repo.git_dir}/{trees.MARK}")
+    marked = os.path.lexists(f"{ctx.repo.git_dir}/{DETACHED}")
     if not (branch in pointer.read(ctx.repo, ctx.config) if branch else marked):
         return None
     found = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), None)
