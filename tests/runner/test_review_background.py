@@ -84,6 +84,7 @@ def test_a_background_review_is_noted_told_once_and_known_at_the_push(cli: Cli) 
     assert (shown.status, shown.out.splitlines()[0]) == (1, "f:1: high: a password")
     assert cli.ok("reviews", "--unread", "--json").json["reviews"] == []
     assert pushed(cli, old).status == 1
+    assert cli.run("review", "--range", f"{old}..HEAD").status == 1  # no engine has to be chosen for what is known
     assert len(calls(cli)) == 1
     assert verdicts(cli, old) == []
 

@@ -17,6 +17,7 @@ from git_agent_runner.review.verdict import Verdict
 
 if TYPE_CHECKING:
     from git_agent_runner.review.noted import Noted
+    from git_agent_runner.review.outcomes import Outcome
 
 _RULES = 64 << 10  # bytes
 # The branch's last review is at work: another session is asked.
@@ -126,12 +127,23 @@ def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
     report = Report(*facts)
     if question.key and (found := memory.read(ctx, question.key)):
         return report._replace(verdict=found.verdict, handle=found.handle)
+    if question.engine is None and (kept := _kept(ctx, question)):
+        return report._replace(verdict=kept.verdict, handle=kept.handle, engine=kept.engine)
     if not (wish.trust or ctx.settings.review_trust):
         return None
     for one in _noted(ctx, question):
         if wish.engine in {None, one.engine}:
             return report._replace(verdict=one.verdict, handle=one.handle, engine=one.engine, host=one.host)
     return None
+
+
+def _kept(ctx: Context, question: Question) -> Outcome | None:
+    """The review of this commit here, by whatever engine."""
+    from git_agent_runner.review import outcomes
+
+    commit = question.change.commit
+    kept = outcomes.read(ctx.layout, commit) if commit else None
+    return kept if kept and kept.host is None and kept.content == question.content else None
 
 
 def _noted(ctx: Context, question: Question) -> list[Noted]:
