@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ import pytest
 from git_agent_extractors.model import Session
 from git_agent_runner.conversation import formats
 from git_agent_runner.conversation.messages import Message
-from git_agent_runner.engines import load
-from git_agent_runner.engines.spec import Piece
+from git_agent_runner.engines import load, opencode_store
+from git_agent_runner.engines.spec import Piece, StoreQuery
 from git_agent_runner.model import Earlier
 from git_agent_runner.store import attempts
 from support.cli import Cli
@@ -202,6 +204,43 @@ def test_a_last_turn_that_does_not_fit_is_refused(cli: Cli) -> None:
     (hint,) = done.json["error"]["hints"]
     cli.repo.git(*hint.removeprefix("to allow more: git ").split())
     cli.ok("resume", "-e", "codex", "two")
+
+
+def test_a_session_of_opencodes_must_name_a_model(cli: Cli) -> None:
+    begun = cli.begin("claude")
+    done = cli.run("resume", "-e", "opencode", "--json", "two")
+    assert (done.status, done.json["error"]["code"], cli.record()) == (128, "handover_unsupported", begun)
+    assert done.json["error"]["hints"] == ["give one, at the end: -- --model PROVIDER/MODEL"]
+    cli.ok("resume", "-e", "opencode", "-n", "two", "--", "--model", "one/model")
+    config = cli.home / ".config/opencode/opencode.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps({"model": "own/model"}))
+    cli.ok("resume", "-e", "opencode", "two")
+    assert (cli.record().agent_name, cli.calls()[-1]["stdin"]) == ("opencode", "two")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"model": 7}', '{"model": "none"}', "// words\n{}"])
+def test_settings_of_opencodes_that_name_no_model_do_not_count(tmp_path: Path, text: str) -> None:
+    query = StoreQuery({"HOME": str(tmp_path)}, str(tmp_path), (1, 18, 33))
+    config = tmp_path / ".config/opencode/opencode.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(text)
+    assert opencode_store.model(query) is None
+    folder = tmp_path / ".local/share/opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.db").write_text("no database")
+    assert opencode_store.model(query) is None
+
+
+def test_the_newest_message_names_opencodes_model(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/opencode"
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "opencode.db")) as database, database:
+        database.execute("CREATE TABLE message (id TEXT, time_created INTEGER, data TEXT)")
+        for at, (role, name) in enumerate([("user", "old"), ("user", "new"), ("assistant", "no")]):
+            data = {"role": role, "model": {"providerID": "p", "modelID": name}}
+            database.execute("INSERT INTO message VALUES (?, ?, ?)", (str(at), at, json.dumps(data)))
+    assert opencode_store.model(StoreQuery({"HOME": str(tmp_path)}, str(tmp_path), (1, 18, 33))) == "p/new"
 
 
 def test_a_number_of_tokens_that_is_none_is_named(cli: Cli) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import hand_over
+from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.model import Record
 from git_agent_runner.plan import Plan, plan_resume
 from git_agent_runner.present import say
@@ -24,6 +25,8 @@ def handed_over(ctx: Context, wish: Wish, record: Record) -> Plan | Record:
     plan = plan_resume(
         ctx, todo.record, wish.given, wish.message, interactive=wish.interactive, cwd=wish.cwd, coming=True
     )
+    version = plan.engine.parse_version(plan.record.engine_version) or ()
+    hand_over.model(plan.engine, StoreQuery(ctx.environ, plan.record.cwd, version), plan.record.launch_args)
     if wish.dry_run:
         return plan._replace(handed=todo)
     done = hand_over.perform(ctx, plan.engine, plan.invocation.argv[0], todo, plan.record._replace(store=plan.store))

@@ -184,7 +184,7 @@ def put(ctx: Context, todo: Fork) -> None:
     query = StoreQuery(ctx.environ, record.cwd, engine.parse_version(record.engine_version) or (), session)
     with hold_session(seat(ctx, record, engine, session), ourselves(ctx.layout, todo.old, record.updated_at)):
         if todo.handed:
-            hand_over.put(ctx, engine, todo.binary, query, todo.handed)
+            hand_over.put(ctx, engine, todo.binary, query, todo.handed, record.launch_args)
         elif todo.bundle:
             hand_over.placed(ctx, engine, todo.binary, query, todo.bundle)
 

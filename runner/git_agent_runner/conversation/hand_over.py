@@ -13,7 +13,7 @@ from git_agent_runner.conversation.handing import Handed
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
-from git_agent_runner.engines import load
+from git_agent_runner.engines import arguments, load
 from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import Earlier, Record
@@ -112,10 +112,31 @@ def launch_args(ctx: Context, engine: Engine, record: Record) -> tuple[str, ...]
     return args
 
 
-def put(ctx: Context, engine: Engine, binary: str, query: StoreQuery, handed: Handed) -> None:
-    """Let the engine's store have the session. Raises UserError `session_not_placed`."""
+def model(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> str:
+    """The one that the session must name, where it must: by the flags, else as the engine is set.
+
+    Raises UserError `handover_unsupported`.
+    """
+    form = formats.form(engine)
+    if form.model is None:
+        return ""
+    given = next((word.values[-1] for word in arguments.find(engine.options, args, "model") if word.values), None)
+    found = given or form.model(query)
+    if not found or "/" not in found:
+        raise UserError(
+            f"{engine.name}'s settings do not show which model it uses, and its sessions must name one",
+            code="handover_unsupported",
+            hints=("give one, at the end: -- --model PROVIDER/MODEL",),
+        )
+    return found
+
+
+def put(
+    ctx: Context, engine: Engine, binary: str, query: StoreQuery, handed: Handed, args: tuple[str, ...] = ()
+) -> None:
+    """Let the engine's store have the session. Raises UserError `session_not_placed`, `handover_unsupported`."""
     session = query.session or ""
-    new = New(session, query.cwd, dotted(query.version), handed.messages[0].at or 0.0)
+    new = New(session, query.cwd, dotted(query.version), handed.messages[0].at or 0.0, model(engine, query, args))
     pieces = formats.form(engine).write(new, handed.messages)
     placed(ctx, engine, binary, query, Bundle(session, pieces))
 
@@ -161,7 +182,14 @@ def perform(ctx: Context, engine: Engine, binary: str, todo: HandOver, planned: 
         hold(ctx, record),
         hold_session(seat(ctx, planned, engine, session), ourselves(ctx.layout, record, record.updated_at)),
     ):
-        put(ctx, engine, binary, StoreQuery(ctx.environ, planned.cwd, version, session), todo.handed)
+        put(
+            ctx,
+            engine,
+            binary,
+            StoreQuery(ctx.environ, planned.cwd, version, session),
+            todo.handed,
+            planned.launch_args,
+        )
         whole.keep(ctx, record.run_id, session, todo.messages, todo.handed.messages)
         now = ctx.runs.update(record.handle, lambda old: _following(old, todo, planned))
     return now._replace(branch=record.branch)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors import ordinary
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 _SQLITE: Version = (1, 2)
 _IMPORTS_UNTIL: Version = (1, 15)
 _ALL = "SELECT id, directory, time_created, parent_id FROM session"
+_PROMPT = (
+    "SELECT json_extract(data, '$.model.providerID'), json_extract(data, '$.model.modelID') FROM message"
+    " WHERE json_extract(data, '$.role') = 'user' ORDER BY time_created DESC LIMIT 1"
+)
+_CONFIG = ("opencode.jsonc", "opencode.json", "config.json")
 _ONE = "SELECT id, directory, time_created, parent_id FROM session WHERE id = ?"
 
 
@@ -117,6 +122,30 @@ def ended(data: bytes) -> bool | None:
     from git_agent_runner.engines import opencode_export
 
     return opencode_export.ended(data)
+
+
+def model(query: StoreQuery) -> str | None:
+    """The model that opencode would use here, as `provider/model`: of its settings, else of the newest message."""
+    folder = os.path.join(files.home(query.env, "XDG_CONFIG_HOME", ".config"), "opencode")
+    for path in (query.env.get("OPENCODE_CONFIG"), *(os.path.join(folder, name) for name in _CONFIG)):
+        with suppress(OSError):
+            named = files.parsed(ordinary.whole(path, 1 << 20)).get("model") if path else None
+            if isinstance(named, str) and "/" in named:
+                return named
+    return _used(_database(query))
+
+
+def _used(database: Path) -> str | None:
+    import sqlite3
+
+    try:
+        if not _is_there(database):
+            return None
+        with closing(_connect(database)) as connection:
+            provider, name = connection.execute(_PROMPT).fetchone() or (None, None)
+    except (sqlite3.Error, _UnreadableError):
+        return None
+    return f"{provider}/{name}" if isinstance(provider, str) and isinstance(name, str) else None
 
 
 def _rows(query: StoreQuery, session: str | None = None) -> Iterator[_Row]:

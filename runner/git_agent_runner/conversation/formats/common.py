@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.context import timestamp
 from git_agent_runner.conversation.messages import Message
-from git_agent_runner.engines.spec import Piece, Version
+from git_agent_runner.engines.spec import Piece, StoreQuery, Version
 from git_agent_runner.times import moment
 
 
 class New(NamedTuple):
-    """A session about to be made: its id, directory and title, the version of its engine, and when it begins."""
+    """A session about to be made: its id and directory, the version of its engine, when it begins, and its model."""
 
     session: str
     cwd: str
     version: str
     at: float
-    title: str = ""
+    model: str = ""
 
 
 class Form(NamedTuple):
@@ -27,7 +27,8 @@ class Form(NamedTuple):
 
     `name` makes an id of the engine's shape of any text and the time that it is to tell. `since` is the first version
     that was seen to take a session that no engine wrote, None where none was. `cut` leaves of one piece what was there
-    when the turns that began by a time had ended.
+    when the turns that began by a time had ended. `model` reads which one the engine would use, where a session must
+    name it.
     """
 
     name: Callable[[str, float], str]
@@ -35,6 +36,7 @@ class Form(NamedTuple):
     write: Callable[[New, tuple[Message, ...]], tuple[Piece, ...]]
     cut: Callable[[Piece, float], Piece]
     since: Version | None
+    model: Callable[[StoreQuery], str | None] | None = None
 
 
 def uuid4(salt: str, _at: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from git_agent_runner.conversation.formats.common import Form, New
 from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts
-from git_agent_runner.engines import files
+from git_agent_runner.engines import files, opencode_store
 from git_agent_runner.engines.spec import Piece
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -54,7 +54,7 @@ def _call(found: Gathering, part: dict[str, Any]) -> list[str]:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 1.2.27 and 1.18.33 to show its model each message as a turn of its own."""
+    """Fields that were enough for 1.18.33 to show its model each message as a turn of its own."""
     first, last = (int((one.at or 0) * 1000) for one in (messages[0], messages[-1]))
     info = {
         "id": new.session,
@@ -74,7 +74,8 @@ def _messages(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any
         at = int((message.at or 0) * 1000)
         name, part = (_name(kind, new.session, at, number) for kind in ("msg", "prt"))
         own = {"id": name, "sessionID": new.session}
-        model = {"providerID": "opencode", "modelID": "handed-over"}
+        provider, _, named = new.model.partition("/")
+        model = {"providerID": provider, "modelID": named}
         info: dict[str, Any] = {**own, "role": "user", "time": {"created": at}, "agent": "build", "model": model}
         if message.user:
             above = name
@@ -125,4 +126,4 @@ def cut(piece: Piece, until: float) -> Piece:
     return piece._replace(data=json.dumps({**document, "messages": kept}).encode())
 
 
-FORM = Form(session_id, read, write, cut, since=None)
+FORM = Form(session_id, read, write, cut, since=(1, 18), model=opencode_store.model)
