@@ -139,6 +139,13 @@ def test_nothing_takes_the_place_of_a_conversation_that_is_gone(cli: Cli, fallba
     assert f"session {begun.session.value} cannot be resumed" in done.err
 
 
+def test_another_session_is_not_handed_over(cli: Cli) -> None:
+    """It would be the other engine's."""
+    begun = cli.begin("claude")
+    done = cli.run("resume", "-e", "codex", "--session", str(begun.session.value), "two")
+    assert (done.status, cli.record(), "-e" in done.err) == (129, begun, True)
+
+
 def test_a_session_that_its_engine_lost_is_read_from_the_copy(cli: Cli) -> None:
     cli.begin("claude")
     for path in (cli.home / ".claude").rglob("*.jsonl"):

@@ -91,6 +91,7 @@ def command(  # noqa: PLR0917  click passes options by name
         shown_by = {"-i": interactive, "--terminal": terminal}
         parse.only_one(shown_by, *({"--raw": raw, name: given} for name, given in shown_by.items()))
         parse.only_one({"--wait": wait, "--kill": kill, "--dry-run": dry_run})
+        parse.only_one({"-e": engine is not None, "--session": session is not None})
     ctx = context.load(warn=context.once())
     named, said = _words(ctx, words, handle)
     if everything:
