@@ -15,6 +15,8 @@ from system.support import BIN, World
 
 _CONTROL = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_=>78]|[\x00-\x20]")
 
+_LOCAL = 3  # where `tcgetattr` has the local modes
+
 
 class Terminal:
     """A program in its terminal; `modes` are the terminal's as they are now."""
@@ -41,10 +43,16 @@ class Terminal:
         self._screen.press(keys.decode())
 
     def leave(self) -> int:
-        """Ctrl-C, and again if it wants to be asked twice, until the program ends; its exit status."""
+        """Ctrl-C, and again if it wants to be asked twice, until the program ends; its exit status.
+
+        Once the terminal makes a signal of Ctrl-C again, the engine has ended, and another would interrupt git-agent.
+        """
         for patience in (*(0.7, 5.0) * 6, PATIENCE):
-            self._screen.press("Ctrl-C")
-            self._screen.wait(patience)
+            if self.modes[_LOCAL] & termios.ISIG:
+                self._screen.wait(PATIENCE)
+            else:
+                self._screen.press("Ctrl-C")
+                self._screen.wait(patience)
             if self._screen.ended():
                 return self.process.wait()
         raise AssertionError(f"it does not end\n{self.text()[-2000:]}")
