@@ -41,7 +41,7 @@ class Matrix:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         found = re.search(r"::(\w+)\[(.+)\]", report.nodeid)
         pin = next((str(pin) for pin in PINS if found and str(pin) in found[2]), None)
-        if found is None or pin is None or (report.when != "call" and report.passed):
+        if found is None or pin is None or "system/" not in report.nodeid or (report.when != "call" and report.passed):
             return
         if self.long != ("long_matrix" in report.keywords):
             return

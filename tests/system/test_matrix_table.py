@@ -16,11 +16,17 @@ Outcome = Literal["passed", "failed"]
 
 
 def report(
-    test: str, outcome: Outcome, when: Literal["setup", "call"] = "call", marker: str = "system"
+    test: str,
+    outcome: Outcome,
+    when: Literal["setup", "call"] = "call",
+    marker: str = "system",
+    folder: str = "tests/system",
 ) -> pytest.TestReport:
     printed = [("printed", "1.2.3 (Engine)")]
     place = ("a.py", 1, test)
-    return pytest.TestReport(f"a.py::{test}", place, {marker: 1}, outcome, None, when, user_properties=printed)
+    return pytest.TestReport(
+        f"{folder}/test_a.py::{test}", place, {marker: 1}, outcome, None, when, user_properties=printed
+    )
 
 
 def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
@@ -30,6 +36,7 @@ def test_one_failed_case_fails_the_cell(tmp_path: Path) -> None:
     matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CLAUDE}-late]", "failed"))
     matrix.pytest_runtest_logreport(report(f"test_it_resumes[{CLAUDE}-early]", "passed"))
     matrix.pytest_runtest_logreport(report("test_without_an_engine", "failed"))
+    matrix.pytest_runtest_logreport(report(f"test_a_recording[{CLAUDE}]", "passed", folder="tests/recordings"))
     matrix.pytest_sessionfinish()
     table = (tmp_path / "matrix.md").read_text().splitlines()
     assert table[-3:] == ["| test | claude 1.2.3 (Engine) |", "| --- | --- |", "| it resumes | failed |"]
