@@ -58,7 +58,7 @@ def told(world: World, *texts: str) -> None:
     assert users[-1] == texts[-1]
 
 
-@pytest.mark.long_matrix(6)
+@pytest.mark.long_matrix(12)
 @pytest.mark.parametrize(("pin", "other"), PAIRS, ids=str, scope="session")
 def test_a_conversation_goes_to_another_engine_and_back(world: World, other: Pin, beside: Beside) -> None:
     beside(other)
@@ -84,7 +84,7 @@ def test_a_conversation_goes_to_another_engine_and_back(world: World, other: Pin
     assert pieces(world, world.pin, session) == before
 
 
-@pytest.mark.long_matrix(4)
+@pytest.mark.long_matrix(8)
 @pytest.mark.parametrize("pin", FOUR, ids=str, scope="session")
 def test_a_fork_and_the_first_go_on_at_once(world: World) -> None:
     world.start("MK1 TOOLCALL begin", *ALLOW[world.pin.engine])
