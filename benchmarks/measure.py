@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
+
+import psutil
 
 
 class Sample(NamedTuple):
@@ -31,8 +34,8 @@ class Case(NamedTuple):
 class Row(NamedTuple):
     """One line of the table. Times are milliseconds, `peak` is MiB, None where it has no limit.
 
-    `ratio` is of the medians of `wall`, in units of the yardstick `per`; `cpu_ratio`, of `cpu`, has no limit: on a busy
-    machine it shows what waiting did to the other one.
+    `ratio` is of the medians of `wall`, in units of the yardstick `per`; `cpu_ratio`, of `cpu`: on a busy machine it
+    shows what waiting did to the other one.
     """
 
     what: str
@@ -48,18 +51,21 @@ class Row(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """`ratio` to the yardstick, `ms` milliseconds, `mib` MiB at the peak; None is no limit."""
+    """`ratio` to the yardstick, `cpu` the same of CPU time, `ms` milliseconds, `mib` MiB of memory; None: no limit."""
 
     ratio: float | None = None
     ms: float | None = None
     mib: float | None = None
+    cpu: float | None = None
 
 
 NO_LIMITS = Limits()
 
 
-def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> Sample:
-    """Start the program and wait for its end. Raises RuntimeError when it fails: then its time means nothing."""
+def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], ends: int = 0) -> Sample:
+    """Start the program and wait for its end. Raises RuntimeError when its exit status is another than it `ends` with:
+    then its time means nothing.
+    """
     actions = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     here = os.getcwd()
     os.chdir(cwd)
@@ -70,9 +76,23 @@ def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> Sample:
         wall = time.perf_counter() - began
     finally:
         os.chdir(here)
-    if status:
+    if os.waitstatus_to_exitcode(status) != ends:
         raise RuntimeError(f"{' '.join(argv)} (in {cwd}) ended with {os.waitstatus_to_exitcode(status)}")
     return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def idle(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], seconds: float) -> Sample:
+    """What a program takes that only waits, once it has begun, in so many seconds; it is ended then."""
+    with subprocess.Popen(argv, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        took = psutil.Process(process.pid).cpu_times
+        time.sleep(seconds)
+        began, before = time.perf_counter(), sum(took()[:4])
+        time.sleep(seconds)
+        wall, after = time.perf_counter() - began, sum(took()[:4])
+        if process.poll() is not None:
+            raise RuntimeError(f"{' '.join(argv)} (in {cwd}) did not wait")
+        process.terminate()
+    return Sample(wall, after - before, 0)
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, list[Sample]]:
@@ -95,11 +115,12 @@ def row(
     middle, cpu = _medians(samples)
     peak = max(sample.peak for sample in samples) / 2**20
     per, (yard_wall, yard_cpu) = (yard[0], _medians(yard[1])) if yard else ("", (0.0, 0.0))
-    ratio = middle / yard_wall if yard else None
+    ratio, cpu_ratio = (middle / yard_wall, cpu / yard_cpu) if yard else (None, None)
     checks = (
         (limits.ratio, ratio, f"{limits.ratio} {per}"),
         (limits.ms, middle, f"{limits.ms} ms"),
         (limits.mib, peak, f"{limits.mib} MiB"),
+        (limits.cpu, cpu_ratio, f"{limits.cpu} {per} of CPU"),
     )
     return Row(
         what,
@@ -108,7 +129,7 @@ def row(
         cpu=cpu,
         peak=None if limits.mib is None else peak,
         ratio=ratio,
-        cpu_ratio=cpu / yard_cpu if yard else None,
+        cpu_ratio=cpu_ratio,
         per=per,
         limits=tuple(text for limit, _, text in checks if limit is not None),
         over=tuple(text for limit, value, text in checks if limit is not None and (value or 0.0) > limit),

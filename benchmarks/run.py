@@ -17,6 +17,7 @@ import capture
 import events
 import find
 import hooks
+import many
 import startup
 from measure import Row
 
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[Path, int, bool], list[Row]]] = {
     "find": find.measure,
     "events": events.measure,
     "hooks": hooks.measure,
+    "many": many.measure,
 }
 HEADER = ("", "median ms", "least ms", "cpu ms", "cpu ratio", "peak MiB", "ratio", "limits", "")
 

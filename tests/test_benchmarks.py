@@ -17,6 +17,9 @@ RUN = Path(__file__).parent.parent / "benchmarks" / "run.py"
         pytest.param("startup", ["U", "git agent resume --dry-run, feature/noted", "git-agent list"], id="start-up"),
         pytest.param("capture", ["cat", "capture", "git-agent start"], id="capture"),
         pytest.param("hooks", ["U", "rebase, ours", "ours add to commit, no run"], id="hooks"),
+        pytest.param(
+            "many", ["doctor", "status, no run", "start, before the engine", "watch, 50 sleeping runs"], id="many"
+        ),
         pytest.param("find", ["find, id first", "find, id last", "find, id middle", "find, id nowhere"], id="find"),
     ],
 )

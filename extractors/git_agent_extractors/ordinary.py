@@ -47,7 +47,8 @@ def whole(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def _read(fd: int, limit: int) -> bytes:
-    data = b""
-    while len(data) < limit and (block := os.read(fd, min(_BLOCK, limit - len(data)))):
-        data += block
-    return data
+    blocks = []
+    while limit > 0 and (block := os.read(fd, min(_BLOCK, limit))):
+        blocks.append(block)
+        limit -= len(block)
+    return b"".join(blocks)

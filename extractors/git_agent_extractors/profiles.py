@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from git_agent_extractors import claude, codex, copilot, gemini, iflow, opencode, qwen
+from importlib import import_module
+
 from git_agent_extractors.profile import Profile
 
-PROFILES: dict[str, Profile] = {
-    "codex": codex.PROFILE,
-    "claude": claude.PROFILE,
-    "gemini": gemini.PROFILE,
-    "opencode": opencode.PROFILE,
-    "iflow": iflow.PROFILE,
-    "qwen": qwen.PROFILE,
-    "copilot": copilot.PROFILE,
-}
+NAMES = ("codex", "claude", "gemini", "opencode", "iflow", "qwen", "copilot")  # each a module, read when it is needed
 
 
 def profile_of(engine: str | Profile) -> Profile:
     """A shipped engine's profile by its name; one that is not shipped is given as it is. Raises KeyError."""
-    return PROFILES[engine] if isinstance(engine, str) else engine
+    if not isinstance(engine, str):
+        return engine
+    if engine not in NAMES:
+        raise KeyError(engine)
+    found: Profile = import_module(f"git_agent_extractors.{engine}").PROFILE
+    return found

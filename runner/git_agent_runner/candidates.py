@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Container
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,14 +12,15 @@ from git_agent_runner.errors import UserError
 from git_agent_runner.git import in_repo
 from git_agent_runner.model import Note
 from git_agent_runner.search import Resolved, Search, emptiness
-from git_agent_runner.store import notes, promised
+from git_agent_runner.store import noted, notes, promised
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
-    from git_agent_runner.store.cache import Row
+    from git_agent_runner.store.rows import Row
 
 FIRST_COMMITS = 1000  # the nearest note is nearly always among these; only then are all asked for
 NAMED = 3  # runs that a hint names
+SUSPECTS = 1000  # of the newest runs, those that may have made this branch are looked for
 
 
 def best(search: Search) -> Resolved:
@@ -67,15 +68,22 @@ def _by_note(search: Search) -> Resolved | None:
             empty.append(note)
         return note.session.value is not None
 
-    runs = _nearest(search, search.tip, _without(search), wanted)
+    named = {one.commit for one in _named(search, search.names)}
+    if not named:
+        return None
+    runs = _nearest(search, search.tip, _without(search), wanted, named)
     began = _fork_point(search, search.tip) if not runs else []
     runs = runs or notes.nearest(search.repo, began, partial(wanted, own=False)) or tuple(empty[:1])
     return search.noted(runs, f"the note on commit {runs[0].commit[:12]}") if runs else None
 
 
+def _named(search: Search, names: Collection[str]) -> list[noted.Named]:
+    return noted.of_branches(search.repo, search.index.layout, search.base.notes, names)
+
+
 def _without(search: Search) -> tuple[str, ...]:
     """What a branch shares with the default branch is not its own; on the default branch all is."""
-    return () if search.branch == search.branches.default else search.branches.bases
+    return () if search.branch == search.base.default else search.base.bases
 
 
 def _fork_point(search: Search, tip: str) -> list[str]:
@@ -97,17 +105,31 @@ def _is_ours(search: Search, note: Note, *, own: bool = True) -> bool:
     return search.counts(record or note, noted=own)
 
 
-def _nearest(search: Search, tip: str, without: tuple[str, ...], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
+def _nearest(
+    search: Search,
+    tip: str,
+    without: tuple[str, ...],
+    wanted: Callable[[Note], bool],
+    among: Container[str] | None = None,
+) -> tuple[Note, ...]:
+    """Of the first commits, only then of all. `among`: the commits with a note that may be wanted."""
     commits = refs.history(search.repo, tip, without, FIRST_COMMITS)
-    if (found := notes.nearest(search.repo, commits, wanted)) or len(commits) < FIRST_COMMITS:
+    if (found := _of_first(search, commits, wanted, among)) or len(commits) < FIRST_COMMITS:
         return found
-    return notes.nearest(search.repo, refs.history(search.repo, tip, without)[FIRST_COMMITS:], wanted)
+    return _of_first(search, refs.history(search.repo, tip, without)[FIRST_COMMITS:], wanted, among)
+
+
+def _of_first(
+    search: Search, commits: list[str], wanted: Callable[[Note], bool], among: Container[str] | None
+) -> tuple[Note, ...]:
+    return notes.nearest(search.repo, [oid for oid in commits if among is None or oid in among], wanted)
 
 
 def _by_note_of_deleted_branch(search: Search) -> Resolved | None:
     """The branch has no commits of its own any more, so its name alone decides."""
     newest: dict[str, Note] = {}
-    found = notes.read(search.repo).by_commit.values()
+    named = [one.commit for one in _named(search, {search.branch or ""})]
+    found = notes.contents(search.repo, notes.listing(search.repo, named)).by_commit.values()
     for note in sorted((note for runs in found for note in runs), key=notes.age):
         if note.branch == search.branch:
             newest[note.handle] = note
@@ -116,7 +138,7 @@ def _by_note_of_deleted_branch(search: Search) -> Resolved | None:
 
 
 def _by_index(search: Search) -> Resolved | None:
-    rows = [row for row in search.rows if row.branch in search.names]
+    rows = [row for row in search.near_rows if row.branch in search.names]
     if search.unborn or search.tip is not None:
         # A run that began before the first commit began before all of them.
         begun = {None, *(_begun(search, rows, search.tip) if search.tip else ())}
@@ -147,7 +169,7 @@ def by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
     runs = _nearest(search, tip, (), lambda note: branch is None or _is_ours(search, note))
     if runs:
         return search.noted(runs, f"the note on commit {runs[0].commit[:12]}, the nearest to {revision}")
-    rows = [row for row in search.rows if branch is None or row.branch in search.names]
+    rows = search.rows if branch is None else [row for row in search.near_rows if row.branch in search.names]
     begun = _begun(search, rows, tip)
     rows = [row for row in rows if row.start_commit in begun and (branch is None or search.counts(row))]
     return _newest(search, rows, f"the newest record that began at or before {revision}") or _fail(search, revision)
@@ -176,23 +198,22 @@ def _by_name(search: Search) -> list[str]:
     """Runs that do not count here, and how to resume them all the same."""
     if search.branch:
         _suspect(search)
-        for commit, runs in notes.read(search.repo).by_commit.items():
-            for note in runs:
-                if note.branch == search.branch:
-                    reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
-                    search.passed_over.setdefault(note.handle, reason)
+        for commit, handle in _named(search, {search.branch}):
+            reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
+            search.passed_over.setdefault(handle, reason)
     passed = list(search.passed_over.items())[:NAMED]
     return [f"run {handle} was skipped: {why}; {_way(search, handle)}" for handle, why in passed]
 
 
 def _suspect(search: Search) -> None:
     """Runs of others that have to do with this branch: noted on its own commits, or at work when it was made."""
-    own = refs.history(search.repo, search.tip, _without(search), FIRST_COMMITS) if search.tip else []
-    if own and search.branch != search.branches.default:
+    base, tip = search.base, search.tip
+    mine = tip is not None and search.branch != base.default and tip not in base.bases
+    if tip and mine and (own := refs.history(search.repo, tip, base.bases, notes.NEAR)):
         for note in notes.nearest(search.repo, own, lambda note: note.branch not in search.names):
             _doubt(search, note.handle, f"it is noted on {note.commit[:12]}, a commit of this branch's own")
     life = search.identities.life(search.branch or "")
-    for row in search.rows if life and not life.unsure else ():
+    for row in search.newest_rows(SUSPECTS) if life and not life.unsure else ():
         began, ended = moment(row.created_at), moment(row.updated_at)
         if life and began and ended and int(began) <= life.spans[-1].since <= ended and row.branch not in search.names:
             _doubt(search, row.handle, "it was at work when this branch was made")
@@ -237,7 +258,7 @@ def _fetch_hint(search: Search) -> list[str]:
     """A clone brings no notes along, a partial one not what they say. Nothing is configured to be fetched."""
     remote = _remote(search)
     lost = len(promised.lost(search.repo, notes.REF))
-    if not remote or (notes.exists(search.repo) and not lost):
+    if not remote or (search.base.notes and not lost):
         return []
     command = f"git agent notes fetch {shlex.quote(remote)}"
     if lost:

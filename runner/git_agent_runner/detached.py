@@ -15,7 +15,7 @@ from git_agent_runner.times import moment
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from git_agent_runner.store.cache import Row
+    from git_agent_runner.store.rows import Row
 
 MOVES = 200  # entries of HEAD's reflog
 MOVED = "checkout: moving from "
@@ -43,7 +43,7 @@ def followed(search: Search) -> Resolved | None:
     if search.branch != search.repo.branch or life is None or life.unsure:
         return None
     birth = life.spans[0].since
-    if not any(row.branch is None and row.worktree_id == here for row in search.rows) or not _from_commit(
+    if not any(row.branch is None and row.worktree_id == here for row in search.near_rows) or not _from_commit(
         search, birth
     ):
         return None
@@ -74,7 +74,7 @@ def _from_commit(search: Search, birth: float) -> bool:
 def own(search: Search, tip: str | None) -> list[Row]:
     """The runs without a branch that began here, newest first, whose start or noted commit `tip` is or contains."""
     here = trees.here(search.repo)
-    rows = [row for row in search.rows if row.branch is None and row.worktree_id == here]
+    rows = [row for row in search.near_rows if row.branch is None and row.worktree_id == here]
     tips = [oid for oid in (tip, refs.busy_commit(search.repo.git_dir)) if oid]
     behind = _behind(search.repo, (row.start_commit for row in rows), tips)
     left = {row.handle: {row.start_commit or ""} for row in rows if row.start_commit not in behind}

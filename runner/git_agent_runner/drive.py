@@ -181,7 +181,7 @@ def _attempt(plan: Plan, record: Record, head: str | None) -> Attempt:
 
 def _before(ctx: Context, record: Record) -> str | None:
     """The run that the branch points at, if it is another one."""
-    handle = pointer.read(ctx.repo, ctx.config).get(record.branch) if record.branch else None
+    handle = pointer.of(ctx.repo, ctx.config, record.branch) if record.branch else None
     return None if handle == record.handle else handle
 
 

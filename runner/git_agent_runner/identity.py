@@ -26,7 +26,7 @@ from git_agent_runner.store import pointer
 from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
-    from git_agent_runner.store.cache import Row
+    from git_agent_runner.store.rows import Row
 
 _MOVED = re.compile(r"Branch: (renamed|copied) refs/heads/(\S+) to refs/heads/\S+")
 _CREATED = "branch: Created from "
@@ -59,11 +59,11 @@ class Span(NamedTuple):
         that began before it are an earlier branch's. If the branch has the run's pointer, those count, too, and one
         that ended later than the name: then another clock has dated the rename.
         """
-        ended = math.floor(moment(run.updated_at) or _NOW)  # what a person has edited so that it is no time
-        began = moment(run.run_id.partition("-")[0])
         if run.branch != self.name:
             return False
+        ended = math.floor(moment(run.updated_at) or _NOW)  # what a person has edited so that it is no time
         if ended == self.since:
+            began = moment(run.run_id.partition("-")[0])
             return held or began is None or began >= self.since
         return self.since < ended and (held or ended <= self.until)
 
@@ -285,7 +285,8 @@ def _had(run: Run, life: Life, spans: tuple[Span, ...], *, held: bool) -> bool:
     """Did the run end under one of these names of the branch? Where it had a name twice, its pointer proves nothing
     for the first time: a branch that bore the name in between, and that it was moved onto, has left one.
     """
-    return any(span.has(run, held=held and run.branch not in _names(life, after=span)) for span in spans)
+    borne = [span for span in spans if span.name == run.branch]
+    return any(span.has(run, held=held and run.branch not in _names(life, after=span)) for span in borne)
 
 
 def _names(life: Life, *, after: Span) -> set[str]:

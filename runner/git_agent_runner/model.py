@@ -140,7 +140,7 @@ class Repository(NamedTuple):
     common_dir: str
     branch: str | None
     head: str | None
-    learned: dict[str, Any] | None = None
+    learned: dict[object, Any] | None = None
 
     def once(self, what: str, ask: Callable[[Repository], T]) -> T:
         """What `ask` finds; asked once where many questions come in a row."""

@@ -235,7 +235,7 @@ def _target(
     carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id and not asked.coming else None
     if carry:
         record, session = carry.record, carry.session
-    query = StoreQuery(ctx.environ, asked.cwd or record.cwd or where.cwd, version, session)
+    query = StoreQuery(ctx.environ, asked.cwd or record.cwd or where.cwd, version, session, learned=ctx.repo.learned)
     sought = Sought(record, query, args, named=asked.named is not None, into_store=asked.into_store)
     if carry:
         refuse_entering(engine, sought)

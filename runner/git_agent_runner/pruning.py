@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UserError
 from git_agent_runner.identity import Identities
+from git_agent_runner.model import State
 from git_agent_runner.preflight import hold
-from git_agent_runner.store import attempts, gitconfig, linepick, pointer
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store import attempts, cache, gitconfig, linepick, pointer
+from git_agent_runner.store.rows import Row
 from git_agent_runner.times import moment
 
 TRASH = ".pruned-"  # a run directory on its way out; what a killed git-agent left of one is a scrap to `doctor`
@@ -37,15 +39,25 @@ class Run(NamedTuple):
     kept: str | None = None
 
 
-def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> list[Run]:
-    """The runs that the criteria mean, the oldest first, those that stay all the same with the reason."""
+def choose(
+    ctx: Context,
+    rows: list[Row],
+    criteria: Criteria,
+    now: float,
+    each: Callable[[list[Row]], Iterable[Row]] = iter,
+) -> list[Run]:
+    """The runs that the criteria mean, the oldest first, those that stay all the same with the reason. `each` may count
+    them as they go by.
+    """
     branches = Branches(ctx, rows, now)
     if criteria.merged:
         branches.identities.learn_all()
-    measured = cache(partial(size, ctx))  # a walk through each directory: only of those whose size is asked for
+    measured = functools.cache(partial(size, ctx))  # a walk through a directory: only where its size is asked for
     meant = [row for row in reversed(rows) if _meant(row, criteria, branches, now)]
-    kept = [(row, _kept(ctx, row) or branches.holding(row)) for row in meant]
-    judged = [Run(row, 0 if reason else measured(row), reason) for row, reason in kept]
+    judged = []
+    for row in each(meant):
+        reason = _kept(cache.state(ctx.layout, row)) or branches.holding(row)
+        judged.append(Run(row, 0 if reason else measured(row), reason))
     if criteria.keep_size is None:
         return judged
     return list(_until_it_fits(judged, sum(measured(row) for row in rows) - criteria.keep_size))
@@ -53,7 +65,7 @@ def choose(ctx: Context, rows: list[Row], criteria: Criteria, now: float) -> lis
 
 def named(ctx: Context, rows: list[Row]) -> list[Run]:
     """Runs that the person named: their branches do not keep them."""
-    return [Run(row, size(ctx, row), _kept(ctx, row)) for row in rows]
+    return [Run(row, size(ctx, row), _kept(_state(ctx, row))) for row in rows]
 
 
 class Branches:
@@ -99,6 +111,8 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
     Raises UserError `run_live` when a process is at it by now, `write_failed`.
     """
     handle, path = run.row.handle, ctx.layout.run(run.row.run_id)
+    if reason := _kept(_state(ctx, run.row)):
+        raise UserError(reason, code="run_live")
     with hold(ctx, ctx.runs.read(handle)):
         if ctx.runs.read(handle).attempts != run.row.attempts:
             raise UserError(f"run {handle} was resumed by another git-agent just now", code="run_live")
@@ -132,21 +146,33 @@ def throw_away(path: str) -> None:
 
 def size(ctx: Context, row: Row) -> int:
     """Bytes of all files of the run. Links are not followed."""
+    return _size(ctx.layout.run(row.run_id))
+
+
+def _size(path: str) -> int:
     total = 0
-    for place, _, names in os.walk(ctx.layout.run(row.run_id)):
-        for name in names:
+    with suppress(FileNotFoundError), os.scandir(path) as found:
+        for entry in found:
             with suppress(FileNotFoundError):
-                total += os.lstat(f"{place}/{name}").st_size
+                total += (
+                    _size(entry.path)
+                    if entry.is_dir(follow_symlinks=False)
+                    else entry.stat(follow_symlinks=False).st_size
+                )
     return total
 
 
-def _kept(ctx: Context, row: Row) -> str | None:
+def _kept(state: State) -> str | None:
     reasons = {
         "dead": "its last attempt was never settled: git agent doctor --repair",
         "waiting": "a resume waits for it",
     }
-    state = attempts.state(ctx.layout, row.handle, row.run_id)
     return None if state == "finished" else reasons.get(state, "it is running")
+
+
+def _state(ctx: Context, row: Row) -> State:
+    """By the run's attempts, too: what the record says may be older."""
+    return attempts.state(ctx.layout, row.handle, row.run_id)
 
 
 def _meant(row: Row, criteria: Criteria, branches: Branches, now: float) -> bool:

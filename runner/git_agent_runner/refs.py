@@ -11,6 +11,7 @@ from git_agent_runner.git import HEADS, Result, in_repo, run, short_name
 from git_agent_runner.model import Repository
 
 ORIGIN = "refs/remotes/origin/"
+NOTES = "refs/notes/agent"
 
 
 class Branches(NamedTuple):
@@ -47,22 +48,43 @@ class Summary(NamedTuple):
     when: int
 
 
+class Base(NamedTuple):
+    """What others start from: `default` and `bases` as of `Branches`, and the tip of the notes, empty without any."""
+
+    default: str | None
+    bases: tuple[str, ...]
+    notes: str
+
+
 def branches(repo: Repository, init_default: str | None) -> Branches:
     """All local branches. `init_default` is the configured init.defaultBranch."""
-    form = "--format=%(refname) %(objectname) %(symref)"
-    out = in_repo(repo, "for-each-ref", form, "refs/heads/", f"{ORIGIN}HEAD").out
-    heads, origin = {}, ("", "")
-    for line in out.split("\n")[:-1]:
-        ref, oid, target = line.split(" ")
-        if name := short_name(ref):
-            heads[name] = oid
-        else:
-            origin = (target, oid)
-    return _with_default(heads, origin, init_default)
+    found = _named(repo, HEADS, f"{ORIGIN}HEAD")
+    heads = {name: oid for ref, (oid, _) in found.items() if (name := short_name(ref))}
+    return _with_default(heads, found.get(f"{ORIGIN}HEAD", ("", "")), init_default)
+
+
+def base(repo: Repository, init_default: str | None) -> Base:
+    """As of `branches`, without looking at all of them."""
+    likely = [HEADS + name for name in (init_default, "main", "master") if name]
+    found = _named(repo, *likely, f"{ORIGIN}HEAD", NOTES)
+    oid, target = found.get(f"{ORIGIN}HEAD", ("", ""))
+    default = HEADS + target.removeprefix(ORIGIN) if target.startswith(ORIGIN) else None
+    if default and default not in likely:
+        found |= _named(repo, default)
+    heads = {name: found[ref][0] for ref in (*likely, default) if ref in found and (name := short_name(ref))}
+    known = _with_default(heads, (oid, target), init_default)
+    return Base(known.default, known.bases, found.get(NOTES, ("", ""))[0])
+
+
+def _named(repo: Repository, *patterns: str) -> dict[str, tuple[str, str]]:
+    """Full name -> object, and for a symbolic one what it names."""
+    out = in_repo(repo, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", *patterns).out
+    facts = (line.split(" ") for line in out.split("\n")[:-1])
+    return {ref: (oid, target) for ref, oid, target in facts}
 
 
 def _with_default(heads: dict[str, str], origin: tuple[str, str], init_default: str | None) -> Branches:
-    target, oid = origin
+    oid, target = origin
     if target.startswith(ORIGIN):
         default = target.removeprefix(ORIGIN)
         local = (heads[default],) if default in heads else ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner import refs
 from git_agent_runner.errors import UserError
+from git_agent_runner.git import HEADS
 from git_agent_runner.identity import Claim, Identities, Run
 from git_agent_runner.model import Note, Record, Repository
 from git_agent_runner.settings import Config
@@ -14,7 +15,7 @@ from git_agent_runner.store.document import CorruptRecord
 from git_agent_runner.store.index import Index
 
 if TYPE_CHECKING:
-    from git_agent_runner.store.cache import Row
+    from git_agent_runner.store.rows import Row
 
 
 class Resolved(NamedTuple):
@@ -59,20 +60,35 @@ class Search:
         return Identities(self.repo, self.config, self.now, self.record)
 
     @cached_property
-    def branches(self) -> refs.Branches:
-        return refs.branches(self.repo, self.config.last("init.defaultbranch"))
+    def base(self) -> refs.Base:
+        return refs.base(self.repo, self.config.last("init.defaultbranch"))
 
     @cached_property
     def rows(self) -> list[Row]:
-        from git_agent_runner.store.cache import work  # not for a branch with a pointer
+        """Those of all runs that can be a branch's."""
+        return self._listed()
 
-        rows, problems = work(self.index.layout, self.now, warn=self.index.warn)
+    @cached_property
+    def near_rows(self) -> list[Row]:
+        """Those of this branch, under all of its names, and those without a branch."""
+        return self._listed(branches=frozenset({*self.names, None}))
+
+    def newest_rows(self, count: int) -> list[Row]:
+        return self._listed(newest=count)
+
+    def _listed(self, **what: Any) -> list[Row]:
+        from git_agent_runner.store.cache import Wanted, work  # not for a branch with a pointer
+
+        rows, problems = work(self.index.layout, self.now, Wanted(**what), self.index.warn)
         self.says |= dict.fromkeys(problem.message for problem in problems)
         return rows
 
-    @property
+    @cached_property
     def tip(self) -> str | None:
-        return self.branches.heads.get(self.branch or "")
+        """The branch's newest commit; None where there is no such branch."""
+        if self.branch is None or self.branch == self.repo.branch:
+            return self.repo.head if self.branch else None
+        return refs.commit_of(self.repo, HEADS + self.branch)
 
     @property
     def unborn(self) -> bool:

@@ -61,14 +61,18 @@ class Config(NamedTuple):
 def read(repo: Repository) -> Config:
     """One git process."""
     words = in_repo(repo, "config", "--list", "-z", "--show-scope", "--show-origin").out.split("\0")[:-1]
+    files = {origin: _file(repo, origin) for origin in dict.fromkeys(words[1::3])}
     triples = zip(words[::3], words[1::3], words[2::3], strict=True)
-    return Config(tuple(_entry(repo, *triple) for triple in triples))
+    return Config(tuple(_entry(scope, files[origin], text) for scope, origin, text in triples))
 
 
-def _entry(repo: Repository, scope: str, origin: str, text: str) -> Entry:
+def _file(repo: Repository, origin: str) -> str:
     kind, _, path = origin.partition(":")
+    return os.path.join(repo.common_dir, path) if kind == "file" else ""
+
+
+def _entry(scope: str, file: str, text: str) -> Entry:
     key, equals, value = text.partition("\n")
-    file = os.path.join(repo.common_dir, path) if kind == "file" else ""
     return Entry(scope, file, key, value if equals else None)
 
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session, Transcript
-from git_agent_extractors.read import read
 from git_agent_runner import evidence, leaving, pointing, refs, steps, tying
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.conversation.backup import keep
@@ -176,6 +175,8 @@ def _asked_then(record: Record, attempt: Attempt) -> Asked:
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
     """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
     files = attempts.outputs(ctx.layout, attempt)
+    from git_agent_extractors.read import read  # not before the engine has ended
+
     found = read(profile(attempt.agent_name, ctx.environ), files, exit_status=exit_status)
     if not found.usage or "cost_usd" not in found.usage:
         return found

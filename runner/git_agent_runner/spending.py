@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors.model import Event
-from git_agent_extractors.read import read
 from git_agent_runner.context import Context
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.spec import Version
@@ -84,5 +83,7 @@ def _tells_totals(turn: Turn) -> bool:
 
 
 def _told(ctx: Context, attempt: Attempt) -> float | None:
+    from git_agent_extractors.read import read  # a rare need
+
     usage = read(profile(attempt.agent_name, ctx.environ), attempts.outputs(ctx.layout, attempt)).usage
     return usage.get("cost_usd") if usage else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 
@@ -51,3 +52,16 @@ def age(text: str, now: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
     return f"{max(0, int(seconds))} s ago"
+
+
+def began(pid: int) -> float:
+    """When the process began, in seconds since the epoch, as psutil says it. Raises psutil.Error where it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file, open("/proc/stat", "rb") as machine:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+            booted = next(int(line.split()[1]) for line in machine if line.startswith(b"btime "))
+        return ticks / os.sysconf("SC_CLK_TCK") + booted
+    except (OSError, ValueError, IndexError, StopIteration):
+        import psutil  # costs 15 ms
+
+        return psutil.Process(pid).create_time()

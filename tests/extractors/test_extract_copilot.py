@@ -9,7 +9,7 @@ import pytest
 
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Source
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.read import read
 
 SESSION = "f84bc4f9-7bc5-4e2b-bf83-98145f181400"
@@ -68,7 +68,7 @@ def test_what_went_wrong(stderr: str, status: str, session: str | None, tmp_path
     (tmp_path / "stdout").write_text("")
     (tmp_path / "stderr").write_text(stderr)
     sources: dict[Source, Path] = {"stdout": tmp_path / "stdout", "stderr": tmp_path / "stderr"}
-    told = read(PROFILES["copilot"], sources, exit_status=1)
+    told = read(profile_of("copilot"), sources, exit_status=1)
     assert (told.status, told.session.value) == (status, session)
 
 

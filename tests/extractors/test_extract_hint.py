@@ -15,7 +15,7 @@ from git_agent_extractors.find import find_session, search
 from git_agent_extractors.hint import REACH
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Source
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.read import read
 from git_agent_fixtures.recording import folder
 from recordings.recorded import ROOT
@@ -49,7 +49,7 @@ def session(tmp_path: Path, engine: str, printed: bytes, source: Source = "pty-o
     transcript = read(engine, {source: path}, exit_status=0)
     expected = (transcript.session, transcript.source)
     assert find_session(engine, {source: path}) == expected
-    assert search(PROFILES[engine], {source: path}, 64) == expected
+    assert search(profile_of(engine), {source: path}, 64) == expected
     return transcript.session.value
 
 

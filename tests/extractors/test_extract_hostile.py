@@ -15,7 +15,7 @@ from git_agent_extractors.find import find_session, search
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source, Transcript
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import NAMES, profile_of
 from git_agent_extractors.read import read, read_file, read_stream
 from recordings.recorded import runs
 
@@ -328,7 +328,7 @@ def test_an_id_always_stands_in_the_input(tmp_path: Path, case: tuple[str, Sourc
 
 
 @PROPERTY
-@given(st.sampled_from(sorted(PROFILES)), st.sampled_from(SOURCES), st.binary(max_size=300))
+@given(st.sampled_from(sorted(NAMES)), st.sampled_from(SOURCES), st.binary(max_size=300))
 def test_no_bytes_crash_it(tmp_path: Path, engine: str, source: Source, data: bytes) -> None:
     transcript = reading(tmp_path, engine, None, **{source.partition("-")[0]: data})
     assert transcript.session.value is None
@@ -340,14 +340,12 @@ json_values = st.recursive(
     max_leaves=6,
 )
 KEYS = ["type", "subtype", "item", "msg", "message", "error", "errors", "result", "part", "usage", "stats", "models"]
-KNOWN = sorted(
-    {kind for profile in PROFILES.values() for kind in profile.kinds} | {"agent_message", "command_execution"}
-)
+KNOWN = sorted({kind for name in NAMES for kind in profile_of(name).kinds} | {"agent_message", "command_execution"})
 
 
 @PROPERTY
 @given(
-    st.sampled_from(sorted(PROFILES)),
+    st.sampled_from(sorted(NAMES)),
     st.dictionaries(
         st.sampled_from(KEYS),
         st.sampled_from(KNOWN)
@@ -380,4 +378,4 @@ def test_found_is_what_is_read(tmp_path: Path, case: tuple[str, Source, bytes]) 
     path.write_bytes(data)
     transcript = read(engine, {source: path})
     assert find_session(engine, {source: path}) == (transcript.session, transcript.source)
-    assert search(PROFILES[engine], {source: path}, 1 << 16) == (transcript.session, transcript.source)
+    assert search(profile_of(engine), {source: path}, 1 << 16) == (transcript.session, transcript.source)

@@ -7,15 +7,15 @@ from importlib import import_module
 import pytest
 
 from git_agent_extractors.profile import Ignored
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import NAMES, profile_of
 
 WITH_PARTS = ("claude", "codex_items")  # whose events have a type within their type
 
 
-@pytest.mark.parametrize("engine", PROFILES)
+@pytest.mark.parametrize("engine", NAMES)
 def test_every_type_that_yields_nothing_says_why(engine: str) -> None:
     """Handlers that yield nothing even for a full event are `Ignored`; each of those has a reason in words."""
-    kinds = PROFILES[engine].kinds
+    kinds = profile_of(engine).kinds
     reasons = {kind: handler.reason for kind, handler in kinds.items() if isinstance(handler, Ignored)}
     assert [kind for kind, reason in reasons.items() if len(reason.split()) < 3] == []
 

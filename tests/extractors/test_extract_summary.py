@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from git_agent_extractors.model import Event, Transcript
 from git_agent_extractors.profile import DELTA, end, failure
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.summary import Summary
 
 WHOLE, PIECE, OTHER = Event("message", "whole"), Event("message", "pie", data=DELTA), Event("message", "ce", data=DELTA)
@@ -19,7 +19,7 @@ EVENTS = st.sampled_from(
 
 
 def summed(*parts: list[Event]) -> Transcript:
-    summary = Summary(PROFILES["gemini"])
+    summary = Summary(profile_of("gemini"))
     for part in parts:
         summary.add(part)
     return summary.transcript({}, None)

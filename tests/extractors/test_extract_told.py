@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Event, Source, Transcript
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.read import events, read
 
 ID = "00000000-0001-4abc-8def-000000000001"
@@ -26,7 +26,7 @@ def told(
     stdout.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "stderr").write_text(stderr)
     sources: dict[Source, Path] = {"stdout": stdout, "stderr": folder / "stderr"}
-    profile = PROFILES[engine]
+    profile = profile_of(engine)
     return read(profile, sources, exit_status=exit_status), list(events(profile, sources))
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from git_agent_extractors import scan
 from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.profile import Mode, Profile
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import NAMES, profile_of
 from recordings.recorded import runs
 
-QUICK = {name: profile for name, profile in PROFILES.items() if profile.quick is not None}
+QUICK = {name: profile_of(name) for name in NAMES if profile_of(name).quick is not None}
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"
 SES, CHILD = "ses_154ab1ebdfferuLfjWKE1REEOy", "ses_0childchildchild0000000000"
@@ -114,7 +114,7 @@ def told(profile: Profile, first: bytes, rest: bytes, source: Source = "stdout")
 
 
 def one_by_one(engine: str, first: bytes, rest: bytes, source: Source = "stdout") -> Told:
-    return told(PROFILES[engine]._replace(quick=None), first, rest, source)
+    return told(profile_of(engine)._replace(quick=None), first, rest, source)
 
 
 def block(*objects: object) -> bytes:
@@ -130,7 +130,7 @@ def test_lines_are_read_at_once(engine: str) -> None:
     assert opening.kind == "session"
     at_once = quick()(rest, rest.splitlines(), opening.text)
     assert [event for event in expected if event.data != {"model": ""}] == at_once
-    assert told(PROFILES[engine], first, rest) == ([opening, *expected], warnings)
+    assert told(profile_of(engine), first, rest) == ([opening, *expected], warnings)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ def test_lines_are_read_at_once(engine: str) -> None:
 def test_what_is_odd_is_read_alone(engine: str, odd: bytes) -> None:
     first, around = block(FIRST[engine]), block(*LINES[engine])
     rest = around + odd + b"\n" + around + b"{cut"
-    assert told(PROFILES[engine], first, rest) == one_by_one(engine, first, rest)
+    assert told(profile_of(engine), first, rest) == one_by_one(engine, first, rest)
 
 
 def test_a_child_is_not_taken_for_the_root() -> None:
     """Lines that name no session do not make opencode's root known."""
     first, rest = block({"type": "step_start"}), block(*LINES["opencode"][1:3])
-    events, warnings = told(PROFILES["opencode"], first, rest)
+    events, warnings = told(profile_of("opencode"), first, rest)
     assert [event.text for event in events if event.kind == "session"] == [SES]
     assert (events, warnings) == one_by_one("opencode", first, rest)
 
@@ -195,7 +195,7 @@ def test_recordings(engine: str) -> None:
             data = recording.files.get(source, b"")
             cut = data.find(b"\n") + 1
             first, rest = data[:cut], data[cut:] * 3
-            assert told(PROFILES[engine], first, rest, source) == one_by_one(engine, first, rest, source), (
+            assert told(profile_of(engine), first, rest, source) == one_by_one(engine, first, rest, source), (
                 f"{engine} {recording.facts.version} {recording.facts.situation}: lines at once tell something else"
             )
 
@@ -226,7 +226,7 @@ def altered(draw: st.DrawFn) -> tuple[str, bytes]:
 def test_values_of_any_kind(case: tuple[str, bytes]) -> None:
     engine, rest = case
     first = block(FIRST[engine])
-    assert told(PROFILES[engine], first, rest) == one_by_one(engine, first, rest)
+    assert told(profile_of(engine), first, rest) == one_by_one(engine, first, rest)
 
 
 @pytest.mark.parametrize("engine", QUICK)
@@ -235,7 +235,7 @@ def test_a_byte_that_is_no_text_anywhere(engine: str) -> None:
     first, rest = block(FIRST[engine]), block(*LINES[engine])
     for place in range(len(rest)):
         damaged = rest[:place] + b"\x80" + rest[place:]
-        assert told(PROFILES[engine], first, damaged) == one_by_one(engine, first, damaged), place
+        assert told(profile_of(engine), first, damaged) == one_by_one(engine, first, damaged), place
 
 
 @PROPERTY
@@ -249,4 +249,4 @@ def test_damage_anywhere(engine: str, data: st.DataObject) -> None:
             rest[:start] + data.draw(st.binary(max_size=4) | st.sampled_from([b"\n", b"\r", b"{", b"}"])) + rest[end:]
         )
     first = block(FIRST[engine])
-    assert told(PROFILES[engine], first, rest) == one_by_one(engine, first, rest)
+    assert told(profile_of(engine), first, rest) == one_by_one(engine, first, rest)

@@ -10,7 +10,7 @@ import pytest
 
 from git_agent_extractors.find import search
 from git_agent_extractors.model import Transcript
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.read import read
 
 ID = "00000000-0001-4abc-8def-000000000001"
@@ -100,5 +100,5 @@ def test_codex_configuration_is_found_before_much_else(tmp_path: Path) -> None:
     """The first line has no needle, and is looked at all the same."""
     first = json.dumps({"session_id": ID, "model": "m", "workdir": "/w"})
     (tmp_path / "stdout").write_text(f"{first}\n" + '{"prompt": "x"}\n' * 500)
-    found, _ = search(PROFILES["codex"], {"stdout": tmp_path / "stdout"}, 512)
+    found, _ = search(profile_of("codex"), {"stdout": tmp_path / "stdout"}, 512)
     assert found.value == ID

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_extractors.profile import UUID
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import NAMES
 from support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -38,9 +38,7 @@ def run(words: list[str], corpus: Path, runs: int) -> subprocess.CompletedProces
 
 
 @pytest.mark.one_of("engine")
-@pytest.mark.parametrize(
-    "engine", [*sorted(PROFILES), pytest.param(str(ROOT / "docs/examples/pi.yaml"), id="declared")]
-)
+@pytest.mark.parametrize("engine", [*sorted(NAMES), pytest.param(str(ROOT / "docs/examples/pi.yaml"), id="declared")])
 def test_fuzzing_finds_nothing(tmp_path: Path, engine: str) -> None:
     done = run([str(ROOT / "fuzz" / "profiles.py"), engine], tmp_path / "corpus", 3000)
     assert done.returncode == 0, done.stderr

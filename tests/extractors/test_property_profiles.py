@@ -16,7 +16,7 @@ from git_agent_extractors.declared import Rules, SessionRule, profile
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.profile import UUID, Profile
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import NAMES, profile_of
 from git_agent_extractors.read import read_stream
 from git_agent_runner.engines import profile_form
 
@@ -46,7 +46,7 @@ BLOCK = SessionRule(
     begins="-- my agent",
 )
 READERS: dict[str, Profile] = {
-    **PROFILES,
+    **{name: profile_of(name) for name in NAMES},
     "declared: an event": profile(profile_form.read(PI.read_text(), "pi").rules),
     "declared: a block": profile(Rules("mine", BLOCK, {}, {})),
 }

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from git_agent_extractors.find import find_session, search
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.read import events
 from git_agent_fixtures.pytest_plugin import Held
 from git_agent_fixtures.recording import folder, sums
@@ -33,7 +33,7 @@ def test_recording(git_agent_recording: Held) -> None:
         sources = folder.sources(recording, Path(made))
         assert find_session(engine, sources) == session, f"{name}: another session is found than is read"
         for window in WINDOWS:
-            found = search(PROFILES[engine], sources, window)
+            found = search(profile_of(engine), sources, window)
             assert found == session, f"{name}: windows of {window} bytes find another session"
         counted = Counter(event.kind for event in events(engine, sources))
         assert counted == read.events, f"{name}: the events are not those that are counted"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_extractors.profile import Profile
-from git_agent_extractors.profiles import PROFILES
+from git_agent_extractors.profiles import profile_of
 from git_agent_fixtures.recording import folder
 from git_agent_fixtures.story import tell
 from recordings.recorded import places, runs
@@ -37,7 +37,7 @@ def _cases() -> dict[tuple[str, str], Path]:
 
 
 CASES = _cases()
-RULES = [(engine, kind) for engine, kind in sorted(CASES) if kind in PROFILES[engine].kinds]
+RULES = [(engine, kind) for engine, kind in sorted(CASES) if kind in profile_of(engine).kinds]
 
 
 def without(profile: Profile, kind: str) -> Profile:
@@ -46,7 +46,7 @@ def without(profile: Profile, kind: str) -> Profile:
 
 @pytest.mark.parametrize(("engine", "kind"), RULES, ids=str)
 def test_a_rule_that_is_taken_out_is_missed(engine: str, kind: str) -> None:
-    recording, profile = folder.read(CASES[engine, kind]), PROFILES[engine]
+    recording, profile = folder.read(CASES[engine, kind]), profile_of(engine)
     assert tell(recording, profile).transcript.unknown_events == {}
     assert tell(recording, without(profile, kind)).text != tell(recording, profile).text
 
@@ -57,7 +57,7 @@ def test_every_type_that_an_engine_printed_has_a_rule() -> None:
 
 @pytest.mark.parametrize("engine", sorted({engine for engine, _ in RULES}))
 def test_the_rule_of_the_id_is_missed(engine: str) -> None:
-    profile = PROFILES[engine]._replace(session=lambda _obj, _first: None)
+    profile = profile_of(engine)._replace(session=lambda _obj, _first: None)
     printed = [one for one in runs() if one.facts.engine == engine and one.truth.printed]
     lost = [one for one in printed if tell(one, profile).transcript.session.value is None]
     assert lost

@@ -8,29 +8,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import psutil
 import pytest
 
 from git_agent_extractors import ordinary
-from git_agent_runner import context, git, pruning, refs
+from git_agent_runner import candidates, context, git, pruning, refs
 from git_agent_runner.adopted import attempt_of
 from git_agent_runner.commands import doctor_examine, many, progress
 from git_agent_runner.context import timestamp
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.identity import Identities, Run
+from git_agent_runner.policies import watching
 from git_agent_runner.policies.model import Policy
 from git_agent_runner.policies.watching import Watch
 from git_agent_runner.pruning import Criteria
-from git_agent_runner.store import attempts, cache, locks
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store import attempts, cache, locks, rows
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.rows import Row
 from git_agent_runner.supervise.signals import Inbox
+from git_agent_runner.times import began
 from support.cli import Cli, ask
 from support.runs import START, leave
 
@@ -196,6 +200,18 @@ def test_counts_on_a_terminal_once_it_takes_long(
     assert capsys.readouterr().err.split("\r") == ["", *drawn, "\x1b[K"]
 
 
+def test_prune_counts_on_a_terminal(
+    here: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # faults D2
+    for number in range(4):
+        leave(here.repo, f"{number:08x}", "record", branch="gone")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count(0, 0.5).__next__))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert ask("prune", "-n", "--merged") == 0
+    assert "\rruns: 3 of 4\x1b[K" in capsys.readouterr().err
+
+
 def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # faults D3
@@ -272,6 +288,31 @@ def test_resume_all_asks_git_no_more_often_for_more_runs(
     assert [sum(word in line for line in told) for word in ("would begin", "is checked out nowhere")] == [3, 3]
 
 
+def test_prune_reads_no_attempt_of_a_completed_run(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D2
+    """A run that was interrupted is another matter: its engine may have outlived its git-agent."""
+    for handle, status in (("aaaaaaaa", "completed"), ("bbbbbbbb", "interrupted"), ("cccccccc", "completed")):
+        made = leave(here.repo, handle, "record", branch="gone", status=status)
+        attempts.begin(here.layout, attempt_of(made, START))
+    read: list[str] = []
+    whole = ordinary.whole
+
+    def read_whole(path: str, limit: int) -> bytes:
+        read.append(path)
+        return whole(path, limit)
+
+    ctx = context.load()
+    listed = cache.listing(ctx.layout, 2.0**33).rows
+    monkeypatch.setattr(ordinary, "whole", read_whole)
+    held = locks.try_lock(ctx.layout.run_lock("cccccccc"))
+    assert held
+    runs = pruning.choose(ctx, listed, Criteria(merged=True), 2.0**33)
+    held.release()
+    assert [path for path in read if "bbbbbbbb" not in path] == []
+    assert len(read) == 1
+    kept = {run.row.handle: run.kept for run in runs}
+    assert kept == {"aaaaaaaa": None, "bbbbbbbb": None, "cccccccc": "it is running"}
+
+
 class Rounds:
     """In place of an inbox: wakes at once, and ends the watch after so many rounds. `read` are the files and git
     processes of each.
@@ -331,11 +372,50 @@ def test_watch_reads_of_a_sleeping_run_only_what_changed(
     assert own[:5] == [{"git", *files}, set(), set(), {"git", files[0]}, {"git", files[1]}]
 
 
+def test_watch_lists_the_runs_again_only_after_a_write(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D9
+    """A record is written after the third round; after the fourth it is time to look for what a person has edited."""
+    layout, begun = here.layout, timestamp()
+    known = [leave(here.repo, handle, "record", status=None) for handle in ("aaaaaaaa", "bbbbbbbb")]
+    for record in known:
+        attempts.begin(layout, attempt_of(record, begun)._replace(ended_at=None, boot_id="another"))
+    held = [lock for record in known if (lock := locks.try_lock(layout.run_lock(record.handle)))]
+    listed: list[int] = []
+
+    def between(number: int) -> None:
+        if number == 3:
+            context.load().runs.update("aaaaaaaa", lambda old: old._replace(updated_at=timestamp()))
+        if number == 4:
+            monkeypatch.setattr(watching, "EDITS", 0.0)
+
+    with open("/dev/zero", "rb") as ready:
+        inbox = Rounds(ready.fileno(), 5, between)
+        work = cache.work
+
+        def counted(layout: Layout, now: float) -> cache.Listing:
+            listed.append(len(inbox.read))
+            return work(layout, now)
+
+        monkeypatch.setattr(cache, "work", counted)
+        monkeypatch.setattr(cache, "_RACY_NS", -(10**18))
+        Watch(context.load(), Policy(), 1, cast("Inbox", inbox)).run(once=False)
+    for lock in held:
+        lock.release()
+    assert listed == [1, 4, 5]
+
+
+def test_when_a_process_began_is_what_psutil_says() -> None:  # faults D8
+    """Whose import takes longer than all that `start` does itself: a process is compared with what was written down."""
+    assert began(os.getpid()) == psutil.Process().create_time()
+    with pytest.raises(psutil.NoSuchProcess):
+        began(2**22 + 1)
+
+
 COUNTED = """
 import json, sys
 from git_agent_extractors import ordinary
 from git_agent_runner import cli, git, steps
 seen = {"git": 0, "records": 0}
+ASIDE = ["psutil", *("git_agent_extractors." + name for name in ("claude", "codex", "gemini"))]
 def counting(module, name, what, of=lambda path: True):
     ask = getattr(module, name)
     def counted(*words):
@@ -346,6 +426,7 @@ counting(git, "_spawn", "git")
 counting(ordinary, "whole", "records", lambda path: "/agent/index/" in str(path))
 def at(step):
     if step in ("engine-spawned", "engine-ended"):
+        seen["loaded"] = [name for name in ASIDE if name in sys.modules]
         with open(sys.argv[1], "a") as file:
             print(json.dumps(seen), file=file)
 steps.watcher = at
@@ -373,6 +454,7 @@ def test_start_and_resume_ask_git_little_before_the_engine_works(
     )
     spawned, ended = map(json.loads, told.read_text().splitlines())
     assert 0 < spawned["git"] <= before
+    assert words[-1] == "first" or spawned["loaded"] == ["git_agent_extractors.codex"]  # the first asks for its version
     assert 0 < ended["git"] <= beside
     assert ended["records"] <= records
 
@@ -399,3 +481,44 @@ def test_list_reads_no_row_beyond_those_that_it_shows(
     assert ask("list", "--all", "--json") == 0
     assert [run["handle"] for run in json.loads(capsys.readouterr().out)["runs"]] == handles[::-1]
     assert file.read_bytes() == whole
+
+
+def test_status_of_a_branch_without_a_run_looks_at_no_run_of_others(
+    here: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # faults D5
+    """However many there are, and however long its history: seven questions to git, and no row, note or record."""
+    for number in range(3):
+        here.repo.commit(f"work {number}")
+        leave(here.repo, f"{number:08x}", "record note", branch="other")
+    here.repo.switch_new("mine")
+    here.repo.commit("mine")
+    monkeypatch.setattr(cache, "_MANY", 2)
+    monkeypatch.setattr(candidates, "SUSPECTS", 1)
+    ctx = context.load()
+    cache.listing(ctx.layout, time.time() + 3600)
+    assert ask("status") == 128  # the file of what the notes name is made
+    asked: list[str] = []
+    read: list[str] = []
+    spawn, whole, row = git._spawn, ordinary.whole, rows.row
+
+    def counted(words: Any, *rest: Any) -> git.Result:
+        asked.append(next(word for word in words if not word.startswith("-")))
+        return spawn(words, *rest)
+
+    monkeypatch.setattr(git, "_spawn", counted)
+
+    def read_whole(path: str, limit: int) -> bytes:
+        read.append(path)
+        return whole(path, limit)
+
+    def decoded(line: bytes) -> Row:
+        read.append("row")
+        return row(line)
+
+    monkeypatch.setattr(ordinary, "whole", read_whole)
+    monkeypatch.setattr(rows, "row", decoded)
+    monkeypatch.setattr(time, "time", partial(time.time().__add__, 60.0))
+    assert ask("status") == 128
+    assert "no run found for branch 'mine'" in capsys.readouterr().err
+    assert sorted(asked) == sorted(["rev-parse", "config", "log", "for-each-ref", "rev-list", "ls-tree", "rev-parse"])
+    assert [path for path in read if path == "row" or "/agent/" in path] == ["row"]

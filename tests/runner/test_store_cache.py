@@ -6,16 +6,18 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_agent_extractors.model import Session
-from git_agent_runner.store import cache, document, records
-from git_agent_runner.store.cache import Row, Wanted, listing
+from git_agent_runner.store import cache, document, records, rows
+from git_agent_runner.store.cache import Wanted, listing
 from git_agent_runner.store.index import Index
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.rows import Row
 from support.stored import HANDLE, MOMENT, record, run_id
 
 LATER = time.time() + 30 * 86400  # long after any file of a test was written: its entry is trusted
@@ -92,10 +94,12 @@ def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
 )
 def test_any_text_survives_the_cache(words: list[str]) -> None:
     made = record(branch=words[0], cwd=words[1], session=Session("thread_id", words[2]))
-    line = cache._join("r", cache._columns(made))
-    assert "\n" not in line
-    row = cache._row(line.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass"))
+    line = rows.line(rows.text(made), "aaaaaaaa.yaml 1 2")
+    assert line.count(b"\n") == 1
+    row = rows.row(line)
     assert [row.branch, row.cwd, row.session_value] == words
+    assert rows.of_branch([words[0]])(line)
+    assert not rows.of_branch([f"{words[0]}x", None])(line)
 
 
 def test_newest_first_and_no_more_than_asked_for(layout: Layout) -> None:
@@ -128,6 +132,74 @@ def test_new_and_removed_records(layout: Layout) -> None:
     os.unlink(layout.index_file("bbbbbbbb"))
     assert handles(layout) == ["dddddddd", "cccccccc", "aaaaaaaa"]
     assert handles(layout) == ["dddddddd", "cccccccc", "aaaaaaaa"]
+
+
+@pytest.fixture
+def many(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Three records are many here, and their cache says so. The files that are looked at."""
+    monkeypatch.setattr(cache, "_MANY", 2)
+    os.unlink(layout.cache_file)
+    listing(layout, LATER)
+    asked: list[str] = []
+    stat = os.stat
+
+    def looked_at(path: Any, **how: Any) -> os.stat_result:
+        asked.append(os.path.basename(path))
+        return stat(path, **how)
+
+    monkeypatch.setattr(os, "stat", looked_at)
+    return asked
+
+
+def test_of_many_only_the_files_of_wanted_rows_are_looked_at(
+    layout: Layout, many: list[str], read: list[str]
+) -> None:  # faults D5, D6
+    assert handles(layout, newest=1) == ["cccccccc"]
+    assert [row.handle for row in of_branch(layout, "feature/retry")] == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
+    assert of_branch(layout, "feature/none", None) == []
+    assert many == ["index", "cccccccc.yaml", "index", "cccccccc.yaml", "bbbbbbbb.yaml", "aaaaaaaa.yaml", "index"]
+    assert read == []
+
+
+def of_branch(layout: Layout, *names: str | None) -> list[Row]:
+    return listing(layout, LATER, Wanted(branches=frozenset(names))).rows
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("handle", HANDLES)
+def test_of_many_a_write_is_seen_at_once(layout: Layout, handle: str) -> None:  # faults D6
+    Index(layout).update(handle, lambda old: old._replace(updated_at="2026-12-01T00:00:00.000Z"))
+    assert handles(layout, newest=1) == [handle]
+    os.unlink(layout.index_file(handle))
+    assert handle not in handles(layout, newest=3)
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_what_a_person_edits_in_place_is_seen_where_it_is_shown(layout: Layout) -> None:  # faults D6
+    for handle in ("aaaaaaaa", "cccccccc"):
+        with open(layout.index_file(handle), "a", encoding="utf-8") as file:
+            file.write("a: [1\n")
+    found = listing(layout, LATER, Wanted(1))
+    assert ([row.handle for row in found.rows], len(found.problems)) == (["bbbbbbbb"], 2)
+
+
+def test_of_many_what_is_read_each_time_is_not_left_out(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:  # faults D6
+    monkeypatch.setattr(cache, "_MANY", 2)
+    os.unlink(layout.index_file("bbbbbbbb"))
+    os.mkdir(layout.index_file("bbbbbbbb"))
+    for _ in range(2):
+        assert [problem.reason for problem in listing(layout, LATER, Wanted(1)).problems] == ["Is a directory"]
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_a_folder_that_is_being_written_to_is_not_trusted(layout: Layout) -> None:  # faults D6
+    """Two writes may fall into one tick of its clock."""
+    now = os.stat(layout.index_dir).st_ctime_ns / 1e9 + 0.01
+    Index(layout).update("aaaaaaaa", lambda old: old._replace(updated_at="2026-12-01T00:00:00.000Z"))
+    assert handles(layout, now, newest=1) == ["aaaaaaaa"]
+    assert Path(layout.cache_file).read_bytes().split(b" ")[3] == b"-"
 
 
 def test_a_change_within_one_tick_of_the_clock_is_seen(layout: Layout) -> None:
@@ -177,7 +249,7 @@ def _cut(text: str) -> str:
     [
         pytest.param(lambda _: "", id="empty"),
         pytest.param(_cut, id="torn"),
-        pytest.param(lambda text: text.replace("list 5", "list 9"), id="another version"),
+        pytest.param(lambda text: text.replace("list 6", "list 9"), id="another version"),
         pytest.param(lambda text: text.replace("\nr", "\n\nr", 1), id="a line too many"),
         pytest.param(lambda text: text.replace("\tcccccccc.yaml", ""), id="a line without its stamp"),
         pytest.param(lambda text: text.replace("\tcodex", ""), id="a column short"),

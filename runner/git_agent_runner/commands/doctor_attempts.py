@@ -190,9 +190,15 @@ def _set_aside(path: str) -> None:
 
 
 def _temporary(folder: str) -> list[str]:
-    return [
-        f"{place}/{name}" for place, _, names in os.walk(folder) for name in sorted(names) if _SCRAP.fullmatch(name)
-    ]
+    found, left = [], [folder]
+    while left:
+        with suppress(OSError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+                elif entry.name.endswith(".tmp") and _SCRAP.fullmatch(entry.name):
+                    found.append(entry.path)
+    return sorted(found)
 
 
 def _abandoned(path: str, now: float) -> bool:

@@ -16,7 +16,7 @@ from git_agent_runner.search import Search
 from git_agent_runner.text import shown
 
 if TYPE_CHECKING:
-    from git_agent_runner.store.cache import Row
+    from git_agent_runner.store.rows import Row
 
 
 class Elsewhere(UserError):  # noqa: N818  reads as what it says
@@ -119,7 +119,7 @@ def _beside_damaged(ctx: Context, error: UserError, engine: str | None) -> Recor
 
 def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | None:
     """The run of this branch that has a session and began last, by the rules of every search by branch."""
-    from git_agent_runner.store.cache import by_start  # a rare need
+    from git_agent_runner.store.rows import by_start  # a rare need
 
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     search.branch = branch
@@ -133,7 +133,7 @@ def _older(ctx: Context, branch: str | None, engine: str | None) -> Record | Non
 
 
 def _of_branch(search: Search) -> list[Row]:
-    return [row for row in search.rows if row.branch in search.names and search.counts(row)]
+    return [row for row in search.near_rows if row.branch in search.names and search.counts(row)]
 
 
 def _fits(session: str | None, agent_name: str, engine: str | None) -> bool:

@@ -14,7 +14,7 @@ from git_agent_runner.identity import Identities
 from git_agent_runner.model import Note, State
 from git_agent_runner.present import hint, print_json, table, warn
 from git_agent_runner.store import attempts, cache
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store.rows import Row
 from git_agent_runner.times import age, moment, told
 
 NEWEST = 50

@@ -20,7 +20,7 @@ from git_agent_runner.identity import Identities
 from git_agent_runner.plan import Plan
 from git_agent_runner.present import pasteable, print_json, say, table, warn
 from git_agent_runner.store import attempts, cache
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store.rows import Row, by_start
 from git_agent_runner.text import shown
 from git_agent_runner.worker import Task, foreseen, start
 
@@ -98,7 +98,7 @@ def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | 
     taken: dict[str, str] = {}  # the branch, or the directory of a run without one -> who goes on there
     passed: set[str] = set()
     sessions: dict[tuple[str, str], str] = {}
-    for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), cache.by_start(row))):
+    for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), by_start(row))):
         place = f"branch '{row.branch}'" if row.branch else f"'{row.cwd}'"
         live = cache.state(ctx.layout, row) in ("running", "waiting")
         if live and not wanted.kill:
@@ -160,7 +160,7 @@ def _foretold(plan: Plan) -> str:
 
 def _order(row: Row) -> tuple[bool, tuple[float, str]]:
     """Those that had no end go first, then the newest."""
-    return (row.status not in _UNFINISHED, cache.by_start(row))
+    return (row.status not in _UNFINISHED, by_start(row))
 
 
 def _task(wanted: Wanted, row: Row, *, live: bool) -> Task:

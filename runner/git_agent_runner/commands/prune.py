@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from git_agent_runner import context, pruning
+from git_agent_runner.commands.progress import counted
 from git_agent_runner.context import Context
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.present import print_json, table, warn
 from git_agent_runner.pruning import Criteria, Run
 from git_agent_runner.store import cache
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store.rows import Row
 from git_agent_runner.text import shown
 from git_agent_runner.times import age, duration, told
 
@@ -78,8 +79,13 @@ def command(
     rows, problems = cache.listing(ctx.layout, now)
     for problem in problems:
         warn(f"skipped: {problem.message}")
-    runs = pruning.named(ctx, _named(ctx, rows, handles)) if handles else pruning.choose(ctx, rows, criteria, now)
-    done = [run if run.kept or dry_run else _removed(ctx, run, with_notes=with_notes) for run in runs]
+    if handles:
+        runs = pruning.named(ctx, _named(ctx, rows, handles))
+    else:
+        runs = pruning.choose(ctx, rows, criteria, now, lambda meant: counted("runs", meant))
+    done = [
+        run if run.kept or dry_run else _removed(ctx, run, with_notes=with_notes) for run in counted("removals", runs)
+    ]
     if as_json:
         print_json(_object(done, dry_run=dry_run))
     else:

@@ -112,7 +112,7 @@ def _replaces(ctx: Context) -> str | None:
     """The run that a resume here found until now. Nothing is asked of git where none can be."""
     branch = ctx.repo.branch
     marked = os.path.lexists(f"{ctx.repo.git_dir}/{DETACHED}")
-    if not (branch in pointer.read(ctx.repo, ctx.config) if branch else marked):
+    if not (pointer.of(ctx.repo, ctx.config, branch) if branch else marked):
         return None
     found = at_hand(ctx.repo, ctx.config, ctx.runs, time.time(), None)
     if found is None or found.record is None:

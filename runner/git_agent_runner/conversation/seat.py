@@ -17,4 +17,4 @@ def seat(ctx: Context, record: Record, engine: Engine, value: str) -> holding.Se
 
 def query(ctx: Context, record: Record, engine: Engine, value: str) -> StoreQuery:
     version = engine.parse_version(record.engine_version) or ()
-    return StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, value)
+    return StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, value, learned=ctx.repo.learned)

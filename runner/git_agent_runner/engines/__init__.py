@@ -39,9 +39,9 @@ def load(name: str, environ: Mapping[str, str] = os.environ) -> Engine:
 
 def profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
     """How the output of that engine is read. Raises UserError as `load` does."""
-    from git_agent_extractors.profiles import PROFILES
+    from git_agent_extractors.profiles import profile_of
 
-    return PROFILES[name] if name in MODULES else _added(name, environ).profile
+    return profile_of(name) if name in MODULES else _added(name, environ).profile
 
 
 def all_added(environ: Mapping[str, str] = os.environ) -> list[tuple[str, Added | UserError]]:

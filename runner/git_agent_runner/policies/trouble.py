@@ -18,8 +18,8 @@ from git_agent_runner.policies.form import ERRORS
 from git_agent_runner.policies.model import Trouble
 from git_agent_runner.settle import read_attempt
 from git_agent_runner.store import attempts
-from git_agent_runner.store.cache import Row
 from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.rows import Row
 from git_agent_runner.times import duration, moment
 
 # An engine that the system ended: killed for its memory, or crashed. Whoever presses Ctrl-C wants it to be over.

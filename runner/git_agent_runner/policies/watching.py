@@ -22,12 +22,13 @@ from git_agent_runner.policies.taken import End, Kept
 from git_agent_runner.policies.trouble import Nap
 from git_agent_runner.present import say, warn
 from git_agent_runner.store import attempts, cache, locks, pointer
-from git_agent_runner.store.cache import Row
+from git_agent_runner.store.rows import Row
 from git_agent_runner.supervise.signals import Inbox
 from git_agent_runner.text import shown
 from git_agent_runner.worker import Task, Worker, at_length, start
 
 POLL = 1.0  # seconds between two looks at all runs
+EDITS = 30.0  # seconds between two looks for what a person has edited
 _ENDS: dict[str, End] = {"done": "done", "fail": "failed", "escalate": "escalated"}
 # What passes by itself, or is another's doing: the run is looked at again, and nothing is given up.
 _AGAIN = frozenset({"run_live", "session_held", "locked"})
@@ -65,6 +66,9 @@ class Watch:
         self._first: dict[tuple[str, float], float] = {}  # handle and when its trouble began -> when it was seen first
         self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
         self._naps: dict[str, Nap | None] = {}
+        self._unfinished: list[Row] = []
+        self._folder = cache.UNKNOWN  # the index, and when it was listed
+        self._looked = 0.0
         self.told: dict[str, Told] = {}
 
     def run(self, *, once: bool) -> int | None:
@@ -97,14 +101,21 @@ class Watch:
 
     def _rows(self) -> list[Row]:
         """The runs that may need something: those that did not need anything before are only looked at once changed."""
+        self._look()
+        return [row for row in self._unfinished if self._left.get(row.handle) != row.updated_at]
+
+    def _look(self) -> None:
+        """Ask for the list only after a write to the index, and now and then: a person may have edited a record."""
+        folder = cache.folder_state(self._ctx.layout, time.time())
+        if folder == self._folder != cache.UNKNOWN and time.monotonic() < self._looked + EDITS:
+            return
         listing = cache.work(self._ctx.layout, time.time())
+        self._folder, self._looked = folder, time.monotonic()
+        self._unfinished = [row for row in listing.rows if row.status != "completed"]
         for problem in listing.problems:
             if problem.path not in self._said:
                 self._said[problem.path] = problem.message
                 warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
-        return [
-            row for row in listing.rows if row.status != "completed" and self._left.get(row.handle) != row.updated_at
-        ]
 
     def _guarded(self, row: Row, pointed: set[str], *, act: bool) -> bool:
         """As `_attend`; what is wrong with one run, removed or damaged meanwhile, does not end the watch of others."""

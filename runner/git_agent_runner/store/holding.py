@@ -19,6 +19,7 @@ from git_agent_runner.store import atomic, attempts
 from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.liveness import at_work, remaining
 from git_agent_runner.store.locks import Lock, is_locked, try_lock, written
+from git_agent_runner.times import began
 
 _LIMIT = 16 * 1024  # bytes of a signature; a path may be 4096 long, and JSON writes some characters as six
 
@@ -50,12 +51,9 @@ class Seat(NamedTuple):
 
 
 def ourselves(layout: Layout, record: Record, since: str) -> Holder:
-    import psutil  # the supervisor needs it in any case
-
-    started = psutil.Process().create_time()
     common_dir = layout.common_dir
     where = (record.worktree, since, common_dir, directory_id(common_dir))
-    return Holder(record.handle, record.run_id, os.getpid(), started, *where)
+    return Holder(record.handle, record.run_id, os.getpid(), began(os.getpid()), *where)
 
 
 def directory_id(path: str) -> str:

@@ -4,7 +4,7 @@
     index/<handle>.yaml                        the record
     runs/<run id>/attempts/0001/attempt.yaml   and stdout, stderr, pty-output
     locks/                                     lock files; those that are held long say by whom
-    cache/list                                 derived; may be deleted at any time
+    cache/list, cache/notes                    derived; may be deleted at any time
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Layout(NamedTuple):
     @property
     def cache_file(self) -> str:
         return f"{self.root}/cache/list"
+
+    @property
+    def notes_file(self) -> str:
+        return f"{self.root}/cache/notes"
 
     def index_file(self, handle: str) -> str:
         """The record's file. Raises UserError `handle_malformed` unless `handle` is one."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from git_agent_runner import git
 from git_agent_runner.model import Note, Repository
+from git_agent_runner.refs import NOTES
 from git_agent_runner.settings import Config
 from git_agent_runner.store import gitconfig, promised
 from git_agent_runner.store.noteline import age, is_to_come, parse, parse_line, render
@@ -31,7 +32,7 @@ def _run(line: str) -> tuple[str, float] | None:
     return (note.handle, age(note)) if note else None
 
 
-REF = "refs/notes/agent"
+REF = NOTES
 RUNS = Ref(REF, _run)
 NOTE_LIMIT = 1 << 20
 BATCH_LIMIT = 16 << 20  # what one `cat-file` may print
@@ -69,20 +70,20 @@ def exists(repo: Repository) -> bool:
 
 def read(repo: Repository) -> Notes:
     """All noted runs, in two git processes. A note whose commit is gone is read too."""
-    return _contents(repo, _listing(repo))
+    return contents(repo, listing(repo))
 
 
 def near(repo: Repository, commits: Sequence[str]) -> Notes:
     """The runs noted on these few commits; other notes are not looked at."""
-    return _contents(repo, _listing(repo, commits[:NEAR]))
+    return contents(repo, listing(repo, commits[:NEAR]))
 
 
 def nearest(repo: Repository, commits: Sequence[str], wanted: Callable[[Note], bool]) -> tuple[Note, ...]:
     """The wanted runs on the first of `commits` that has any, newest first."""
     for part in _parts(commits, NEAR):
-        found = _listing(repo, part)
+        found = listing(repo, part)
         for batch in _parts([commit for commit in part if commit in found], FIRST_BATCH):
-            notes = _contents(repo, {commit: found[commit] for commit in batch}).by_commit
+            notes = contents(repo, {commit: found[commit] for commit in batch}).by_commit
             for commit in batch:
                 if runs := tuple(note for note in notes.get(commit, ()) if wanted(note)):
                     return runs
@@ -121,7 +122,7 @@ def entries(repo: Repository, tip: str, places: Iterable[str] = ()) -> Iterator[
             yield entry
 
 
-def _listing(repo: Repository, commits: Sequence[str] | None = None, ref: str = REF) -> dict[str, list[Entry]]:
+def listing(repo: Repository, commits: Sequence[str] | None = None, ref: str = REF) -> dict[str, list[Entry]]:
     """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
     found: dict[str, list[Entry]] = {} if commits is None else {commit: [] for commit in commits}
     places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
@@ -133,12 +134,12 @@ def _listing(repo: Repository, commits: Sequence[str] | None = None, ref: str = 
 
 def listed(repo: Repository, ref: str = REF) -> tuple[str, ...]:
     """The commits that have a note, whatever it says."""
-    return tuple(_listing(repo, ref=ref))
+    return tuple(listing(repo, ref=ref))
 
 
 def texts(repo: Repository, commits: Sequence[str], ref: str = REF) -> dict[str, str]:
     """The notes of these commits as they stand, without those that are too large; a commit without one is left out."""
-    return _texts(repo, _listing(repo, commits, ref))
+    return _texts(repo, listing(repo, commits, ref))
 
 
 def _texts(repo: Repository, listing: Mapping[str, list[Entry]]) -> dict[str, str]:
@@ -152,7 +153,8 @@ def blob_texts(repo: Repository, sizes: Mapping[str, int]) -> dict[str, str]:
     return {oid: text for batch in _batches(sizes) for oid, text in _blobs(repo, batch)}
 
 
-def _contents(repo: Repository, listing: Mapping[str, list[Entry]]) -> Notes:
+def contents(repo: Repository, listing: Mapping[str, list[Entry]]) -> Notes:
+    """What these notes say."""
     blobs = [(commit, blob) for commit, blobs in listing.items() for blob in blobs]
     large = f"larger than {NOTE_LIMIT >> 20} MiB, not read"
     problems = [Wrong(commit, large) for commit, blob in blobs if blob.size > NOTE_LIMIT]

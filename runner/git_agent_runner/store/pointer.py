@@ -15,18 +15,22 @@ def read(repo: Repository, config: Config) -> dict[str, str]:
     return {name: handles[-1] for name, handles in every(repo, config).items()}
 
 
+def of(repo: Repository, config: Config, branch: str) -> str | None:
+    """The handle of this branch, as of `read`, without looking at those of all the others."""
+    key = f"{PREFIX}{branch}{SUFFIX}"
+    return read(repo, Config(tuple(entry for entry in config.entries if entry.key == key))).get(branch)
+
+
 def every(repo: Repository, config: Config) -> dict[str, tuple[str, ...]]:
     """Branch name -> handles, of all branches: `git branch -M` and `-C` onto a living one leave two.
 
     Only the repository's own file counts: git moves and removes no other, and a file that it includes may be tracked.
     """
-    own = f"{repo.common_dir}/config"
-    found: dict[str, tuple[str, ...]] = {}
-    for entry in config.entries:
-        if entry.file == own and entry.key.startswith(PREFIX) and entry.key.endswith(SUFFIX) and entry.value:
-            name = entry.key[len(PREFIX) : -len(SUFFIX)]
-            if is_handle(entry.value):
-                found[name] = (*found.get(name, ()), entry.value)
+    own, found = f"{repo.common_dir}/config", dict[str, tuple[str, ...]]()
+    for _, file, key, value in config.entries:
+        if key.endswith(SUFFIX) and file == own and key.startswith(PREFIX) and value and is_handle(value):
+            name = key[len(PREFIX) : -len(SUFFIX)]
+            found[name] = (*found[name], value) if name in found else (value,)
     return found
 
 

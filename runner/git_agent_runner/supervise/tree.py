@@ -11,6 +11,8 @@ import signal
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from git_agent_runner.times import began
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -50,10 +52,8 @@ class Ended(NamedTuple):
 
 def root_of(pid: int, env: Mapping[str, str]) -> Root:
     """The root for a child of ours that is not reaped yet. `env` is the environment it was given."""
-    import psutil
-
     marker = tuple((name, env[name]) for name in MARKER if name in env)
-    return Root(pid, psutil.Process(pid).create_time(), marker if len(marker) == len(MARKER) else ())
+    return Root(pid, began(pid), marker if len(marker) == len(MARKER) else ())
 
 
 def members(root: Root) -> list[psutil.Process]:
