@@ -33,6 +33,7 @@ COMMANDS = {
     "extract": "Read a recorded transcript",
     "review": "Have a change looked at; the exit status is the verdict",
     "reviews": "List the reviews of commits, newest first",
+    "fix": "Let an agent make a check pass, in a work tree of its own",
     "watch": "Resume runs that die or fail, as your policies say",
     "allow": "Approve a tracked policies file in its present form",
     "engines": "Show which engines are installed and can resume",

@@ -58,7 +58,12 @@ def load(
     refuse_tracked_runs(repo, layout.root)
     if tell:
         _tell_reviews(layout)
-    return Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
+    ctx = Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
+    if os.path.isdir(f"{layout.root}/snapshots"):  # a killed git-agent's, or one at work
+        from git_agent_runner.fixing.snapshot import clean
+
+        clean(ctx)
+    return ctx
 
 
 def look() -> Context:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 Resumed = Literal["yes", "as_new", "forked", "unverified"]
 State = Literal["running", "waiting", "dead", "finished"]
-Role = Literal["work", "review"]
+Role = Literal["work", "review", "fix", "hook"]
 
 SCHEMA = 1
 
@@ -43,7 +43,8 @@ class Record(NamedTuple):
     branch. `worktree_id` names the work tree as `trees` does, `common_dir_id` the repository as `moved` does.
     `attempts` counts engine processes, the running one included. `store` is where the session is. `earlier` are the
     sessions from before it was handed over, oldest first; `forked_from` is the handle of the run that it is a fork of.
-    Only a run whose `role` is work can be a branch's: a review looks at a change, and is found by its handle alone.
+    Only a run whose `role` is work can be a branch's: one that looks at a change, makes a check pass, or was started by
+    a hook is found by its handle alone.
     """
 
     handle: str
@@ -181,6 +182,7 @@ class Settings(NamedTuple):
     handover_tokens: dict[str, int] = {}  # noqa: RUF012  engine -> most that it is handed; built once, never mutated
     hints: bool = True  # may hooks speak?
     trailer: bool = False  # do commits of a run name it?
+    fix_link: tuple[str, ...] = ()  # ignored files that an agent's work tree gets as links
     terminal: str | None = None  # where --terminal opens windows, one of settings.TERMINALS
     review_trust: bool = False  # do verdicts in notes count, whoever wrote them?
     hooks_max_cost: float | None = None  # US dollars a day, for reviews that hooks begin

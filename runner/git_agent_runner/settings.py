@@ -183,6 +183,10 @@ def _trailer(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapp
     return settings._replace(trailer=_switch(entry, "agent.trailer"))
 
 
+def _fix_link(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    return settings._replace(fix_link=(*settings.fix_link, *_words(entry, "agent.fix.link")))
+
+
 _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], Settings]] = {
     "engine": _engine,
     "fallback": _fallback,
@@ -194,6 +198,7 @@ _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], S
     "hooks.maxcost": _hooks_max_cost,
     "reviewtrust": _review_trust,
     "trailer": _trailer,
+    "fix.link": _fix_link,
 }
 
 # Git's own words for yes and no; a key without `=` is yes.

@@ -1,4 +1,7 @@
-"""The work tree of a review: detached, below our own folder, without the files by which a repository steers agents."""
+"""Work trees of our own: detached, below our own folder, and gone afterwards.
+
+A review's has none of the files by which a repository steers agents.
+"""
 
 from __future__ import annotations
 
@@ -30,45 +33,52 @@ STEERING = (
     "GEMINI.md",
     "QWEN.md",
 )
-# No hook runs, nothing is fetched, and a link does not lead out of the tree: it becomes a file that names its target.
-_QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.symlinks=false", "-c", "core.fsmonitor=false")
+# No hook runs, nothing is fetched.
+_QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
 
 
 @contextmanager
 def work_tree(ctx: Context, path: str, commit: str, hidden: Sequence[str]) -> Iterator[str]:
-    """A work tree at `path`, on that commit, without the `hidden` files; it is gone afterwards.
+    """A reviewer's work tree at `path`, on that commit, without the `hidden` files.
 
-    Raises UserError `review_live` where another process reviews there.
+    No link leads out of it: it becomes a file that names its target. Raises UserError `review_live` where another
+    process reviews there.
     """
-    lock = try_lock(ctx.layout.lock(f"review-{os.path.basename(path)}"))
+    with on_commit(ctx, path, commit, ("-c", "core.symlinks=false")):
+        for name in (*_steering(path), *hidden):
+            _unlink(f"{path}/{name}")
+        yield path
+
+
+@contextmanager
+def on_commit(ctx: Context, path: str, commit: str, config: Sequence[str] = ()) -> Iterator[None]:
+    """A work tree at `path`, on that commit, as git checks it out with that configuration; it is gone afterwards."""
+    lock = try_lock(ctx.layout.lock(f"tree-{os.path.basename(path)}"))
     if lock is None:
         raise UserError("another review of this branch is at work", code="review_live", hints=("try again later",))
     with lock:
-        _sweep(ctx, path)
+        sweep(ctx, os.path.dirname(path), path)
         remove(ctx, path)
         try:
             _git(ctx, "worktree", "add", "-f", "-f", "--detach", "--no-checkout", path, commit)
-            run((*_QUIET, "reset", "-q", "--hard"), cwd=path, env={"GIT_LFS_SKIP_SMUDGE": "1"})
-            for name in (*_steering(path), *hidden):
-                _unlink(f"{path}/{name}")
-            yield path
+            run((*_QUIET, *config, "reset", "-q", "--hard"), cwd=path, env={"GIT_LFS_SKIP_SMUDGE": "1"})
+            yield
         finally:
             remove(ctx, path)
 
 
 def remove(ctx: Context, path: str) -> None:
     """Take the work tree away, whatever is left of it."""
-    if os.path.lexists(f"{path}/.git"):
+    if os.path.lexists(path):
+        shutil.rmtree(path, ignore_errors=True)  # git removes none whose .git is gone, but forgets one that is
         _git(ctx, "worktree", "remove", "-f", "-f", path, check=False)
-    shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep(ctx: Context, mine: str) -> None:
-    """What a killed review left behind."""
-    folder = os.path.dirname(mine)
+def sweep(ctx: Context, folder: str, mine: str = "") -> None:
+    """Take away what a killed git-agent left behind."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         path = f"{folder}/{name}"
-        if path != mine and os.path.isdir(path) and (lock := try_lock(ctx.layout.lock(f"review-{name}"))):
+        if path != mine and os.path.isdir(path) and (lock := try_lock(ctx.layout.lock(f"tree-{name}"))):
             with lock:
                 remove(ctx, path)
 

@@ -36,19 +36,19 @@ def prompt(shown: Shown, rules: str | None, before: tuple[Verdict, str] | None =
     parts = [_TASK.format(rules=(rules or RULES).strip(), schema=SCHEMA_TEXT)]
     if before:
         verdict, since = before
-        parts.append(_data("the verdict of your last round, and what has changed since", f"{_json(verdict)}\n{since}"))
-    parts.append(_data("the change", shown.patch))
+        parts.append(fenced("the verdict of your last round, and what has changed since", f"{_json(verdict)}\n{since}"))
+    parts.append(fenced("the change", shown.patch))
     if shown.left_out:
-        parts.append(_data("a list of what is not shown", "\n".join(map(_quoted, shown.left_out))))
+        parts.append(fenced("a list of what is not shown", "\n".join(map(_quoted, shown.left_out))))
     return "".join(parts).encode("utf-8", "replace").decode()
 
 
 def findings(commit: str, verdict: Verdict) -> str:
     """For the session that made the change: what a reviewer found."""
-    return _FINDINGS.format(commit=commit, data=_data("the review", _json(verdict)))
+    return _FINDINGS.format(commit=commit, data=fenced("the review", _json(verdict)))
 
 
-def _data(what: str, data: str) -> str:
+def fenced(what: str, data: str) -> str:
     """The mark is made of the data, so that nobody can have put it there."""
     mark = f"DATA-{sha256(data.encode('utf-8', 'surrogateescape')).hexdigest()[:24]}"
     return _DATA.format(mark=mark, what=what, data=data.rstrip("\n"))

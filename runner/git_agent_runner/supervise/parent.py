@@ -11,14 +11,18 @@ if TYPE_CHECKING:
 
 
 def git_gone() -> Callable[[], bool]:
-    """A question for later: has a git above us ended since? Always no where there is none.
+    """A question for later: has a git above us, or what stands between it and us, ended since? Always no where there is
+    no git.
 
-    Hooks may be started by a git in a git (`exec git agent review`), so the death of any of them counts.
+    Hooks may be started by a git in a git (`exec git agent review`), so the death of any of them counts, and so does
+    that of a hook manager.
     """
     import psutil
 
-    above = [process for process in psutil.Process().parents() if _is_git(process)]
-    return lambda: any(map(_ended, above))
+    above = psutil.Process().parents()
+    gits = [place for place, process in enumerate(above) if _is_git(process)]
+    watched = above[: gits[-1] + 1] if gits else []
+    return lambda: any(map(_ended, watched))
 
 
 def _is_git(process: psutil.Process) -> bool:

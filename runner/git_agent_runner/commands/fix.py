@@ -1,0 +1,138 @@
+"""`git agent fix`: let an agent make a check pass, in a work tree of its own, and take over what it changed."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+
+import click
+
+from git_agent_runner import context, parse
+from git_agent_runner.context import Context
+from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.fixing import held
+from git_agent_runner.fixing.check import words_of
+from git_agent_runner.fixing.door import Made, Ways, Wish, fix, to_apply
+from git_agent_runner.present import hint, say, shown, warn
+
+EVERY = 10.0  # seconds between two lines that say what goes on
+LINES = 40
+
+
+@click.command(cls=parse.EngineCommand, short_help="Let an agent make a check pass, in a work tree of its own")
+@click.argument("words", metavar="[PROMPT]", nargs=-1)
+@click.option("--check", "check", metavar="CMD", help="What is to pass, quoted as in a shell; no shell runs it.")
+@click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
+@click.option(
+    "--attempts", type=click.IntRange(min=1, max=20), metavar="N", default=2, help="How often the agent may try; 2."
+)
+@click.option("--restage", is_flag=True, help="In a hook: let the commit go on, with the fix in it.")
+@click.option("--timeout", callback=parse.seconds, metavar="TIME", help="End it after this time: 600, 90s, 10m, 2h.")
+def command(
+    words: tuple[str, ...], check: str | None, engine: str | None, attempts: int, restage: bool, timeout: float | None
+) -> int:
+    """Run a check on what git would commit now. If it fails, an agent works in a copy of it until the check passes.
+
+    What it changed goes into the index and the work tree where it does not touch what you changed; else it is saved as
+    a patch. In a hook, git's command fails then, for you to look at it, unless --restage.
+    """
+    prompt = parse.read_message(parse.only_word(words, "fix"), None, None, ("PROMPT", "PROMPT"))
+    if check is None and prompt is None:
+        raise UsageError("no check and no prompt", hints=("git agent fix --check 'ruff check'",))
+    command = words_of(check) if check is not None else ()
+    ctx = context.load()
+    parents = held.above()
+    hooked = held.in_hook(ctx.environ, parents)
+    if hooked and _quiet(ctx):
+        return 0
+    wish = Wish(command, engine, attempts if command else 1, timeout, prompt, parse.engine_args())
+    return _fixed(ctx, wish, parents, hooked=hooked, restage=restage)
+
+
+def _quiet(ctx: Context) -> bool:
+    from git_agent_hooks.quiet import quiet
+
+    return quiet(ctx.environ)
+
+
+def _fixed(ctx: Context, wish: Wish, parents: tuple[held.Process, ...], *, hooked: bool, restage: bool) -> int:
+    from git_agent_runner.supervise.parent import git_gone
+
+    over = threading.Event()
+    ways = Ways(git_gone(), lambda engine: _tell_while(over, engine, wish))
+    try:
+        made, why = fix(ctx, wish, ways, _refusal(ctx, wish, parents))
+    except UserError as error:
+        if error.code != "held":
+            raise
+        warn(error.message, error.hints)
+        return 1
+    finally:
+        over.set()
+    if made is None:
+        print(f"{shown(shlex.join(wish.check))} passes")
+        return 0
+    return _told(ctx, wish, made, why, hooked=hooked, restage=restage)
+
+
+def _refusal(ctx: Context, wish: Wish, parents: tuple[held.Process, ...]) -> str | None:
+    """Why no agent is to be started now, with the command that does it later."""
+    if handle := ctx.environ.get("GIT_AGENT_HANDLE"):
+        return f"inside run {handle} no other agent is started: make it pass yourself"
+    hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, parents)
+    if hold is None:
+        return None
+    given = ("-e", wish.engine, "--check", shlex.join(wish.check) or None)
+    words = [word for name, value in zip(given[::2], given[1::2], strict=True) if value for word in (str(name), value)]
+    line = shlex.join(["git", "agent", "fix", *words, *([wish.prompt] if wish.prompt else [])])
+    return f"{hold.manager} has put your unstaged changes aside, so no agent works now; to let one do it: {line}"
+
+
+def _tell_while(over: threading.Event, engine: str, wish: Wish) -> None:
+    """A line at once and every ten seconds, from a thread: nobody waits without knowing for whom."""
+    began = time.monotonic()
+    what = shlex.join(wish.check) if wish.check else "your prompt"
+
+    def tell() -> None:
+        while True:
+            seconds = int(time.monotonic() - began)
+            say(f"{engine} works on {shown(what)} in a copy, {seconds // 60}:{seconds % 60:02d}; Ctrl-C ends it")
+            if over.wait(EVERY):
+                return
+
+    threading.Thread(target=tell, daemon=True).start()
+
+
+def _told(ctx: Context, wish: Wish, made: Made, why: str | None, *, hooked: bool, restage: bool) -> int:
+    source = f"{made.engine}, run {made.handle}"
+    if not made.entries or not made.passes:
+        return _unfixed(ctx, wish, made, source)
+    files = [entry.path for entry in made.entries]
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    if why or made.patch is None:
+        warn(f"the fix ({source}) fits, but was not put into your files: {why}", (_apply(ctx, made),))
+        return 1
+    print(shown(f"fixed {count}: {', '.join(files[:LINES])} ({source})"))
+    if hooked and not restage:
+        print(shown("look at it (git diff HEAD), and commit again"))
+        return 1
+    return 0
+
+
+def _unfixed(ctx: Context, wish: Wish, made: Made, source: str) -> int:
+    if made.status != "completed":
+        warn(f"{source}: {made.status}")
+    if not made.entries:
+        warn(f"{source} changed nothing")
+    elif not made.passes:
+        warn(f"{shown(shlex.join(wish.check))} still fails after what {source} did", (_apply(ctx, made),))
+    for line in [line for line in made.output.splitlines() if line.strip()][-LINES:]:
+        print(shown(line))
+    hint(f"what it said: git agent log {made.handle}")
+    return 1
+
+
+def _apply(ctx: Context, made: Made) -> str:
+    assert made.patch is not None
+    return f"to apply it: {to_apply(ctx, made.patch)}"

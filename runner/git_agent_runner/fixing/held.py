@@ -1,0 +1,126 @@
+"""What started us: which git, at which of its hooks, and whether a hook manager has put unstaged changes aside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+HOOKS = (
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-merge",
+    "post-checkout",
+    "post-rewrite",
+    "pre-rebase",
+    "pre-push",
+    "manual",
+)
+
+
+class Process(NamedTuple):
+    pid: int
+    began: float
+    words: tuple[str, ...]
+
+    @property
+    def is_git(self) -> bool:
+        return bool(self.words) and os.path.basename(self.words[0]) == "git"
+
+
+class Hold(NamedTuple):
+    """A manager that has put unstaged changes aside, and the file that has them. It puts them back when its hooks end,
+    over whatever was written to these files meanwhile.
+    """
+
+    manager: str
+    patch: str
+
+
+def above() -> tuple[Process, ...]:
+    """Our parents up to the nearest git; all where there is none."""
+    import psutil
+
+    found: list[Process] = []
+    for parent in psutil.Process().parents():
+        try:
+            found.append(Process(parent.pid, parent.create_time(), tuple(parent.cmdline())))
+        except psutil.Error:
+            break
+        if found[-1].is_git:
+            break
+    return tuple(found)
+
+
+def in_hook(environ: Mapping[str, str], parents: Sequence[Process]) -> bool:
+    """Has git, or a manager by itself, started us, and not a person?"""
+    if "GIT_INDEX_FILE" in environ or environ.get("PRE_COMMIT") == "1":
+        return True
+    gits = [process.words for process in parents if process.is_git]
+    return bool(gits) and "agent" not in gits[0]
+
+
+def stage(environ: Mapping[str, str], parents: Sequence[Process]) -> str | None:
+    """Which hook this is, as managers tell in their variables and arguments; None where nobody does."""
+    if environ.get("PREK_HOOK_STAGE") in HOOKS:
+        return environ["PREK_HOOK_STAGE"]
+    for process in parents:
+        for before, word in zip(("", *process.words), process.words, strict=False):
+            name, _, value = word.partition("=")
+            if name in {"--hook-type", "--hook-stage"} and value in HOOKS:
+                return value
+            if before in {"--hook-type", "--hook-stage", "run"} and word in HOOKS:
+                return word
+            if os.path.basename(word) in HOOKS and "/" in word and not process.is_git:
+                return os.path.basename(word)
+    return None
+
+
+def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Sequence[Process]) -> Hold | None:
+    """The hold of a manager that is our parent. Its file is named after its process, or stands in the git directory."""
+    if environ.get("PRE_COMMIT") == "1":
+        for name, folder in patch_folders(environ):
+            for patch in _listed(folder):
+                if any(_by(patch, process) for process in parents):
+                    return Hold(name, patch)
+    for place in (git_dir, common_dir):
+        patch = f"{place}/info/lefthook-unstaged.patch"
+        if os.path.exists(patch) and any("lefthook" in " ".join(process.words) for process in parents):
+            return Hold("lefthook", patch)
+    return None
+
+
+def patch_folders(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Where pre-commit and prek put what they put aside."""
+    home = environ.get("HOME", "")
+    cache = environ.get("XDG_CACHE_HOME") or f"{home}/.cache"
+    return (
+        ("pre-commit", environ.get("PRE_COMMIT_HOME") or f"{cache}/pre-commit"),
+        ("prek", f"{environ.get('PREK_HOME') or f'{cache}/prek'}/patches"),
+    )
+
+
+def pid_of(patch: str) -> int | None:
+    """`patch1795931589-26277` of pre-commit, `1795931649416-580.patch` of prek."""
+    name = os.path.basename(patch).removeprefix("patch").removesuffix(".patch")
+    stamp, _, pid = name.partition("-")
+    return int(pid) if stamp.isdigit() and pid.isdigit() else None
+
+
+def _by(patch: str, process: Process) -> bool:
+    if pid_of(patch) != process.pid:
+        return False
+    try:
+        return os.stat(patch).st_mtime >= process.began - 1.0  # not of an earlier process with that number
+    except OSError:
+        return False
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return [f"{folder}/{name}" for name in os.listdir(folder) if "patch" in name]
+    except OSError:
+        return []

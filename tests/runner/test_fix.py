@@ -1,0 +1,245 @@
+"""`git agent fix`: an agent makes a check pass in a copy, and nobody loses anything. Real git, stand-in engines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli, Done
+from support.gitrepo import GitRepo
+from support.runs import leave
+
+CHECK = "grep -q good f"
+MEND = "sed -i s/bad/good/ f"
+
+
+@pytest.fixture
+def here(cli: Cli) -> Cli:
+    """`f` is staged and bad."""
+    write(cli.repo, "f", "1\n2\nbad\n4\n5\n")
+    cli.repo.git("add", "f")
+    return cli
+
+
+def write(repo: GitRepo, name: str, text: str) -> None:
+    (repo.path / name).parent.mkdir(parents=True, exist_ok=True)
+    (repo.path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def text(cli: Cli, name: str = "f") -> str:
+    return (cli.repo.path / name).read_bytes().decode("utf-8", "surrogateescape")
+
+
+def fixed(cli: Cli, *words: str, check: str = CHECK, does: str = MEND, **environ: str) -> Done:
+    return cli.run("fix", "-e", "codex", "--check", check, *words, stdin=None, cwd=None, FAKE_CMD=does, **environ)
+
+
+def standing(cli: Cli) -> tuple[str, ...]:
+    """Index, HEAD, branches and what git sees of files: none of it an agent's business."""
+    words = (("ls-files", "-s"), ("rev-parse", "HEAD"), ("status", "--porcelain"), ("for-each-ref",), ("diff",))
+    return tuple(cli.repo.git(*each) for each in words)
+
+
+def nothing_is_left(cli: Cli) -> None:
+    assert cli.repo.git("worktree", "list", "--porcelain").count("worktree ") == 1
+    assert not os.path.lexists(f"{cli.layout.root}/snapshots")
+
+
+def test_a_check_that_passes_starts_nobody(here: Cli) -> None:
+    before = standing(here)
+    done = fixed(here, check="grep -q bad f")
+    assert (done.status, done.out, here.calls()) == (0, "grep -q bad f passes\n", [])
+    assert standing(here) == before
+    nothing_is_left(here)
+
+
+def test_what_the_agent_changed_goes_into_index_and_work_tree(here: Cli) -> None:
+    """Issue 12, W5: unstaged and untracked content stays as it is, and the run is nobody's."""
+    mine = leave(here.repo, "aaaaaaaa")
+    write(here.repo, "f", "1\n2\nbad\n4\n5\ntyped\n")
+    write(here.repo, "new", "untracked\n")
+    done = fixed(here, does=f"{MEND}; echo 1 > 'made by it'; mkdir -p d; echo 2 > d/e")
+    assert done.status == 0, done
+    assert done.out.startswith("fixed 3 files: d/e, f, made by it (codex, run ")
+    assert text(here) == "1\n2\ngood\n4\n5\ntyped\n"
+    assert here.repo.git("show", ":f") == "1\n2\ngood\n4\n5"
+    assert (text(here, "made by it"), text(here, "d/e"), text(here, "new")) == ("1\n", "2\n", "untracked\n")
+    assert here.repo.git("diff", "--name-only") == "f"
+    assert here.repo.git("ls-files", "--others") == "new"
+    assert here.pointers() == {"main": mine.handle}
+    assert here.ok("show", "--json").json["handle"] == mine.handle
+    listed = {run["role"] for run in here.ok("list", "--json").json["runs"]}
+    every = {run["role"] for run in here.ok("list", "--all", "--json").json["runs"]}
+    assert (listed, every) == ({"work"}, {"work", "fix"})
+    (call,) = here.calls()
+    assert f"fails here: {CHECK}" in call["stdin"]
+    assert call["cwd"].startswith(f"{here.layout.root}/snapshots/")
+    nothing_is_left(here)
+
+
+def test_the_agent_is_told_what_the_check_printed_and_tries_again(here: Cli) -> None:
+    """The second attempt goes on with the session of the first."""
+    step = "[ -e tried ] && sed -i s/bad/good/ f; touch tried"
+    done = fixed(here, check="sh -c 'cat f; grep -q good f'", does=step)
+    assert done.status == 0, done
+    first, second = here.calls()
+    assert "2\nbad\n4" in first["stdin"]
+    assert "resume" in second["argv"]
+    assert here.record().attempts == 2
+
+
+def test_a_check_that_never_passes_leaves_a_patch(here: Cli) -> None:
+    before = standing(here)
+    done = fixed(here, "--attempts", "1", does="sed -i s/bad/worse/ f")
+    assert done.status == 1
+    assert standing(here) == before
+    handle = here.record().handle
+    line = f"to apply it: git apply --3way .git/agent/patches/{handle}.patch"
+    assert f"hint: {line}" in done.lines, done
+    subprocess.run(line.removeprefix("to apply it: ").split(), cwd=here.repo.path, check=True)
+    assert text(here) == "1\n2\nworse\n4\n5\n"
+    nothing_is_left(here)
+
+
+@pytest.mark.parametrize(
+    ("unstaged", "does", "why"),
+    [
+        pytest.param("1\n2\nmine\n4\n5\n", MEND, "f: your changes and these do not go together", id="the same line"),
+        pytest.param(None, MEND, "f: you have deleted it", id="deleted"),
+        pytest.param("1\n2\nbad\n4\n5\n", f"{MEND}; echo 2 > new", "new: it is there already", id="untracked"),
+        pytest.param("1\n2\nbad\n4\n", f"{MEND}; cp f g; rm f; mkdir f; mv g f/g", "f: ", id="a directory now"),
+    ],
+)
+def test_what_is_not_clean_is_saved_and_nothing_touched(here: Cli, unstaged: str | None, does: str, why: str) -> None:
+    """Issue 12, W5, and fault F4: the person's staged and unstaged lines used to be thrown away."""
+    write(here.repo, "new", "untracked\n")
+    (here.repo.path / "f").unlink()
+    if unstaged is not None:
+        write(here.repo, "f", unstaged)
+    before = standing(here)
+    done = fixed(here, check="grep -rq good .", does=does)
+    assert done.status == 1
+    assert f"was not put into your files: {why}" in done.err
+    assert standing(here) == before
+    assert text(here, "new") == "untracked\n"
+    assert "good" in Path(here.layout.root, "patches", f"{here.record().handle}.patch").read_text()
+
+
+def test_what_was_staged_meanwhile_stays_staged(here: Cli) -> None:
+    """Fault F4: an agent that adds its fix overwrote it."""
+    stage = f"cd {here.repo.path}; echo mine > f; git add f"
+    done = fixed(here, does=f"{MEND}; ({stage})")
+    assert done.status == 1
+    assert "f: something else is staged by now" in done.err
+    assert (here.repo.git("show", ":f"), text(here)) == ("mine", "mine\n")
+
+
+@pytest.mark.parametrize("move", ["git commit -qm mine", "git switch -qc other"])
+def test_nothing_is_put_onto_another_head(here: Cli, move: str) -> None:
+    done = fixed(here, does=f"{MEND}; (cd {here.repo.path}; {move})")
+    assert done.status == 1
+    assert "HEAD is elsewhere by now" in done.err
+    assert "bad" in text(here)
+
+
+KINDS = """
+head -c 3000 /dev/zero > bin; printf '\\0\\377' >> bin
+rm deleted; mv moved 'else where'; chmod +x program; chmod -x script
+ln -s ../f link; ln -sf elsewhere old-link
+rm linked; ln -s f linked; rm unlinked; echo 1 > unlinked
+echo 1 > "$(printf 'l\\303\\244 \\n"x')"; echo 2 > "$(printf 'lat\\351n')"
+: > emptied; printf x > endless
+rm -r folder; echo 1 > folder; rm file; mkdir file; echo 1 > file/in
+"""
+
+
+def test_every_kind_of_change_arrives(here: Cli) -> None:
+    """The work tree and the index are then as the agent left its copy."""
+    names = ("deleted", "moved", "program", "script", "linked", "emptied", "endless", "folder/in", "file")
+    for name in names:
+        write(here.repo, name, f"{name}\n")
+    (here.repo.path / "script").chmod(0o755)
+    for name in ("old-link", "unlinked"):
+        (here.repo.path / name).symlink_to("f")
+    here.repo.git("add", "-A")
+    done = fixed(here, does=f"{MEND}{KINDS}git add -A; git write-tree > {here.home}/tree")
+    assert done.status == 0, done
+    assert here.repo.git("write-tree") == (here.home / "tree").read_text().strip()
+    assert (here.repo.git("ls-files", "--others"), here.repo.git("diff", "--stat")) == ("", "")
+
+
+def test_line_ends_and_filters_are_the_person_s(here: Cli) -> None:
+    """What git stores is compared, and what git would check out is written."""
+    write(here.repo, ".gitattributes", "w text eol=crlf\nu text\nz filter=zed\n")
+    here.repo.git("config", "filter.zed.clean", "tr z s")
+    here.repo.git("config", "filter.zed.smudge", "tr s z")
+    for name, content in (("w", "one\r\nbad\r\n"), ("u", "one\r\nbad\r\n"), ("z", "ztored\nbad\n")):
+        write(here.repo, name, content)
+    here.repo.git("add", "-A")
+    done = fixed(here, does="sed -i s/bad/good/ f w u z")
+    assert done.status == 0, done
+    assert (text(here, "w"), text(here, "u")) == ("one\r\ngood\r\n", "one\r\ngood\r\n")
+    assert (text(here, "z"), here.repo.git("show", ":z")) == ("ztored\ngood\n", "stored\ngood")
+    assert here.repo.git("diff", "--stat") == ""
+
+
+def test_submodules_and_ignored_files_are_left_alone(here: Cli) -> None:
+    inner = here.repo.path / "sub"
+    here.repo.git("init", "-q", str(inner))
+    here.repo.git("-C", str(inner), "commit", "-q", "--allow-empty", "-m", "inner")
+    write(here.repo, ".gitignore", "junk\n")
+    here.repo.git("add", "sub", ".gitignore")
+    done = fixed(
+        here, does=f"{MEND}; rmdir sub; echo 1 > junk; git init -q nested; git -C nested commit -q --allow-empty -m x"
+    )
+    assert done.status == 0, done
+    assert done.out.startswith("fixed 1 file: f ")
+    assert here.repo.git("ls-files", "-s", "sub").startswith("160000")
+    assert (inner / ".git").exists()
+    assert not (here.repo.path / "junk").exists()
+
+
+def test_an_agent_that_commits_hands_back_its_work(here: Cli) -> None:
+    before = here.repo.git("rev-parse", "HEAD")
+    done = fixed(here, does=f"{MEND}; git commit -qam agents; rm .git")
+    assert done.status == 0, done
+    assert (text(here), here.repo.git("rev-parse", "HEAD")) == ("1\n2\ngood\n4\n5\n", before)
+    nothing_is_left(here)
+
+
+def test_an_agent_that_goes_to_another_commit_hands_back_nothing(here: Cli) -> None:
+    before = standing(here)
+    done = fixed(here, does=f"{MEND}; git checkout -qf HEAD~1")
+    assert (done.status, done.lines[-1]) == (128, "fatal: the agent left the commit that it was given")
+    assert standing(here) == before
+
+
+def test_ignored_directories_that_checks_need_are_linked(here: Cli) -> None:
+    """`agent.fix.link`: the person's own setting."""
+    write(here.repo, ".gitignore", "deps/\n")
+    write(here.repo, "deps/tool", "#!/bin/sh\nexec grep -q good f\n")
+    (here.repo.path / "deps/tool").chmod(0o755)
+    here.repo.git("add", ".gitignore")
+    missing = fixed(here, check="deps/tool")
+    assert (missing.status, missing.lines[-1].startswith("fatal: the check cannot be run: ")) == (128, True), missing
+    here.repo.git("config", "agent.fix.link", "deps ../outside")
+    done = fixed(here, check="deps/tool")
+    assert (done.status, done.out.startswith("fixed 1 file: f ")) == (0, True), done
+    assert stat.S_ISDIR((here.repo.path / "deps").lstat().st_mode)
+
+
+def test_a_prompt_alone_is_one_attempt(here: Cli) -> None:
+    done = here.run("fix", "-e", "codex", "make it good", stdin=None, cwd=None, FAKE_CMD=MEND)
+    assert (done.status, text(here)) == (0, "1\n2\ngood\n4\n5\n"), done
+    (call,) = here.calls()
+    assert call["stdin"].startswith("make it good\n\n")
+
+
+@pytest.mark.parametrize("words", [(), ("--check", ""), ("--check", "'"), ("--check", "x", "two", "words")])
+def test_mistakes(here: Cli, words: tuple[str, ...]) -> None:
+    assert here.run("fix", *words, stdin=None, cwd=None).status == 129
+    assert here.calls() == []
