@@ -1,13 +1,14 @@
 """`git-agent-run` and `git agent hook`: start an agent from a hook of git, with a prompt of the team's.
 
-What git is doing is told to the agent as text. The agent works in the work tree; nothing here writes the index.
-An agent that moves HEAD or stages something while git is at a commit has taken part in that commit: it fails.
+What git is doing is told to the agent as text. Where it works, `starting` decides. An agent that moves HEAD or stages
+something while git is at a commit has taken part in that commit: it fails.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,11 +19,12 @@ from git_agent_hooks.fired import Fired, by_manager
 from git_agent_hooks.quiet import why_not
 from git_agent_hooks.speak import say
 from git_agent_hooks.staged import committing, held
+from git_agent_hooks.starting import Order, start
 from git_agent_hooks.told import plain, told
 from git_agent_runner.cli import main as git_agent
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.git import discover
-from git_agent_runner.parse import read_message
+from git_agent_runner.parse import duration_of, read_message
 
 FC = TypeVar("FC", bound=Callable[..., Any])
 
@@ -104,12 +106,13 @@ def _start(fired: Fired, asked: Asked) -> int:
     if why := inside(fired.environ) or why_not(repo, fired):
         say(f"no agent ran: {why}")
         return 0
-    words = ["start", f"--prompt={prompt.rstrip()}\n\n{plain(told(repo, fired))}".rstrip()]
-    words += ["--resume"] if asked.resume else []
+    message = f"{prompt.rstrip()}\n\n{plain(told(repo, fired))}".rstrip()
+    words = ["start", "--resume", f"--prompt={message}"]
     words += [f"--engine={asked.engine}"] if asked.engine else []
     words += [f"--timeout={asked.timeout}"] if asked.timeout else []
     before = held(fired.environ) if committing(fired) else None
-    status = git_agent(words)
+    order = Order(message, asked.engine, duration_of(asked.timeout), asked.on_failure == "fail")
+    status = start(fired, order, partial(git_agent, words) if asked.resume else None)
     if before and before != (after := held(fired.environ)):
         raise Meddled("moved HEAD" if before.head != after.head else "changed what is staged")
     return status

@@ -165,6 +165,10 @@ def _usable(data: bytes, source: str) -> str:
 
 def seconds(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
     """The duration after --timeout, in seconds. Raises UsageError."""
+    return duration_of(text)
+
+
+def duration_of(text: str | None) -> float | None:
     value = None if text is None else duration(text)
     if text is not None and not value:
         raise UsageError(f"invalid duration '{shown(text)}'", hints=("write seconds, or 90s, 10m, 2h: --timeout 10m",))

@@ -23,7 +23,7 @@ def commit(cli: Cli, command: str, *words: str) -> subprocess.CompletedProcess[s
     for name in ("mine", "left"):
         (cli.repo.path / name).write_text("1\n")
     cli.repo.git("add", "mine")
-    env = cli.environ(FAKE_CMD=command)
+    env = cli.environ(FAKE_CMD=command, PERSON=str(cli.repo.path))
     return subprocess.run(
         ("git", "commit", "-q", "-m", "m", *words),
         cwd=cli.repo.path,
@@ -37,10 +37,10 @@ def commit(cli: Cli, command: str, *words: str) -> subprocess.CompletedProcess[s
 @pytest.mark.parametrize(
     ("command", "did"),
     [
-        pytest.param("git add left", "changed what is staged", id="staged"),
-        pytest.param("git reset -q", "changed what is staged", id="unstaged"),
-        pytest.param("git commit -q --no-verify -m agents", "moved HEAD", id="committed"),
-        pytest.param("git switch -q -c elsewhere", "moved HEAD", id="switched"),
+        pytest.param("cd $PERSON; git add left", "changed what is staged", id="staged"),
+        pytest.param("cd $PERSON; git reset -q", "changed what is staged", id="unstaged"),
+        pytest.param("cd $PERSON; git commit -q --no-verify -m agents", "moved HEAD", id="committed"),
+        pytest.param("cd $PERSON; git switch -q -c elsewhere", "moved HEAD", id="switched"),
     ],
 )
 def test_an_agent_that_takes_part_in_the_commit_fails_it(cli: Cli, command: str, did: str) -> None:

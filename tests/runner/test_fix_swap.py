@@ -65,7 +65,8 @@ def test_a_file_that_a_program_writes_to_stays_its_own(tmp_path: Path, monkeypat
 
 def test_a_typist_loses_no_line(tmp_path: Path) -> None:
     """Fault F3: somebody who adds lines as fast as he can, while the file changes back and forth 60 times."""
-    file, over, typed = tmp_path / "f", threading.Event(), []
+    file, over = tmp_path / "f", threading.Event()
+    typed: list[bytes] = []
     file.write_bytes(OLD)
 
     def type_on() -> None:

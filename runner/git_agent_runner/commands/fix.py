@@ -14,7 +14,8 @@ from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.fixing import held
 from git_agent_runner.fixing.check import words_of
 from git_agent_runner.fixing.door import Made, Ways, Wish, fix, to_apply
-from git_agent_runner.present import hint, say, shown, warn
+from git_agent_runner.present import hint, say, warn
+from git_agent_runner.text import shown
 
 EVERY = 10.0  # seconds between two lines that say what goes on
 LINES = 40
@@ -44,16 +45,17 @@ def command(
     ctx = context.load()
     parents = held.above()
     hooked = held.in_hook(ctx.environ, parents)
-    if hooked and _quiet(ctx):
+    if hooked and (why := _unwanted(ctx)):
+        say(f"nothing is checked: {why}")
         return 0
     wish = Wish(command, engine, attempts if command else 1, timeout, prompt, parse.engine_args())
     return _fixed(ctx, wish, parents, hooked=hooked, restage=restage)
 
 
-def _quiet(ctx: Context) -> bool:
-    from git_agent_hooks.quiet import quiet
+def _unwanted(ctx: Context) -> str | None:
+    from git_agent_hooks.quiet import unwanted
 
-    return quiet(ctx.environ)
+    return unwanted(ctx.repo, ctx.environ)
 
 
 def _fixed(ctx: Context, wish: Wish, parents: tuple[held.Process, ...], *, hooked: bool, restage: bool) -> int:

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from git_agent_runner.engines.spec import Invocation
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.git import scrubbed
+from git_agent_runner.invocation import Invocation
 from git_agent_runner.supervise.spawn import SpawnFailed, run
 from git_agent_runner.supervise.watch import Limits, Outcome
 

@@ -19,10 +19,10 @@ from git_agent_runner.fixing.snapshot import Changes, Entry, Snapshot, changes, 
 from git_agent_runner.live import View
 from git_agent_runner.model import Role
 from git_agent_runner.plan import choose_engine, plan_resume, plan_start
-from git_agent_runner.present import quote
 from git_agent_runner.review import content
 from git_agent_runner.review.prompt import fenced
 from git_agent_runner.store import atomic
+from git_agent_runner.text import quote
 
 _PLACE = """You work in a copy of what is about to be committed. Change its files here, and do not commit:
 your changes are taken over as a patch.
@@ -125,6 +125,8 @@ def _attempt(
 
 
 def _message(wish: Wish, found: Checked) -> str:
+    if wish.role == "hook":
+        return wish.prompt or ""
     parts = [f"{wish.prompt.rstrip()}\n\n"] if wish.prompt else []
     parts.append(_PLACE)
     if wish.check:

@@ -1,0 +1,106 @@
+"""How `git-agent-run` starts its agent: after the fact in the work tree, and where git or a manager is at work on the
+person's files in a copy, from which a patch comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from git_agent_hooks import pushing
+from git_agent_hooks.fired import MANUAL, Fired
+from git_agent_hooks.speak import say
+from git_agent_runner import refs
+from git_agent_runner.context import Context, find_program, load
+from git_agent_runner.errors import UserError
+from git_agent_runner.fixing import held
+from git_agent_runner.fixing.held import Hold
+
+AFTER = {"post-commit", "post-merge", "post-checkout", "post-rewrite", MANUAL}
+
+
+class Order(NamedTuple):
+    """`gate`: what came of the run is the hook's exit status."""
+
+    message: str
+    engine: str | None
+    timeout: float | None
+    gate: bool
+
+
+def start(fired: Fired, asked: Order, resume: Callable[[], int] | None) -> int:
+    """The run's exit status. `resume`, if that is asked for, goes on with the branch's session, in its work tree."""
+    ctx = load()
+    hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, held.above())
+    if hold is None and fired.hook in AFTER:
+        return resume() if resume else _in_work_tree(ctx, asked)
+    if resume:
+        say("--resume is for hooks after the fact: here the agent begins a session of its own, in a copy")
+    if hold is None:
+        return _in_copy(ctx, asked, _commit(ctx, fired))
+    return _later(ctx, fired, asked, hold)
+
+
+def _commit(ctx: Context, fired: Fired) -> str:
+    """What the copy is made of: the commit that is pushed, or the index."""
+    from git_agent_runner.review import content
+
+    if fired.hook == "pre-push" and (oid := refs.commit_of(ctx.repo, pushing.branches(fired)[0].new)):
+        return oid
+    return content.commit_to_see(ctx, content.staged(ctx))
+
+
+def _in_work_tree(ctx: Context, asked: Order) -> int:
+    from git_agent_runner.drive import run
+    from git_agent_runner.live import View
+    from git_agent_runner.plan import choose_engine, plan_start
+    from git_agent_runner.supervise.parent import git_gone
+
+    plan = plan_start(ctx, choose_engine(ctx, asked.engine), (), asked.message)
+    plan = plan._replace(record=plan.record._replace(role="hook"))
+    settled = run(ctx, plan, View(), asked.timeout, git_gone()).settled
+    return _told(ctx, settled.record.handle, settled.verdict.status, settled.transcript.final_message)
+
+
+def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool] | None = None) -> int:
+    from git_agent_runner.fixing.check import Checked
+    from git_agent_runner.fixing.door import Ways, Wish, make, to_apply
+    from git_agent_runner.fixing.snapshot import snapshot
+    from git_agent_runner.supervise.parent import git_gone
+
+    wish = Wish(engine=asked.engine, timeout=asked.timeout, prompt=asked.message, role="hook")
+    ways = Ways(cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"))
+    with snapshot(ctx, commit) as snap:
+        made = make(ctx, snap, wish, ways, Checked(True, ""))
+    if made.patch:
+        files = "1 file" if len(made.entries) == 1 else f"{len(made.entries)} files"
+        say(f"run {made.handle} changed {files} in its copy: {to_apply(ctx, made.patch)}")
+    return _told(ctx, made.handle, made.status, made.words)
+
+
+def _told(ctx: Context, handle: str, status: str | None, words: str | None) -> int:
+    from git_agent_runner.text import shown
+
+    for line in (words or "").splitlines():
+        print(shown(line))
+    if status == "completed":
+        return 0
+    say(f"run {handle}: {status}: git agent show {handle}")
+    return 1
+
+
+def _later(ctx: Context, fired: Fired, asked: Order, hold: Hold) -> int:
+    """While a manager has the person's changes, whatever is typed in these files is lost: it must not wait for us."""
+    from git_agent_runner.fixing.background import go_on
+    from git_agent_runner.plan import choose_engine
+
+    aside = f"{hold.manager} has put your unstaged changes aside"
+    if asked.gate:
+        hint = "stage or stash them, then try again"
+        raise UserError(f"no agent ran: {aside}: {hint}", code="held", hints=(hint,))
+    engine = choose_engine(ctx, asked.engine)
+    find_program(ctx, engine)
+    commit = _commit(ctx, fired)
+    say(f"{aside}: {engine.name} works in a copy, and this does not wait: git agent list --all")
+    go_on(lambda: _in_copy(ctx, asked, commit, lambda: False))
+    return 0
