@@ -78,11 +78,12 @@ def settle(
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     verdict = judge(asked, transcript, ended)
     where = work_tree(ctx, attempt.cwd)
-    owner = pointing.owner(ctx, record)
+    mine = record.role == "work"  # no other run can be a branch's
+    owner = pointing.owner(ctx, record) if mine else None
     begun = record
     record = record._replace(branch=owner or record.branch or _tied_meanwhile(ctx, record))
     left = before and leaving.left(leaving.now(where, ctx.environ), before, record)
-    if left and left.made:
+    if left and left.made and mine:
         record = record._replace(branch=left.branch)
     since = pointing.since(ctx, record.branch, begun)
     attempt = attempt._replace(
@@ -104,12 +105,12 @@ def settle(
     steps.at("attempt-settled")
     record = _write_record(ctx, attempt, since)
     steps.at("record-settled")
-    noted = _warning(noting.write, ctx.repo, attempt.head_after, fit(record)) if record.role == "work" else None
+    noted = _warning(noting.write, ctx.repo, attempt.head_after, fit(record)) if mine else None
     kept = _warning(keep, ctx, attempt)
     steps.at("session-kept")
     exists = evidence.exists(ctx, attempt)
     again = None
-    if left and left.made:
+    if left and left.made and mine:
         owner, pointed = record.branch, _warning(tying.repoint, ctx, record)
     else:
         again = pointing.give_back(ctx, record, attempt) if owner and not exists else None

@@ -55,6 +55,7 @@ def test_before_the_fact_it_works_in_a_copy(cli: Cli, name: str) -> None:
     mine = leave(cli.repo, "aaaaaaaa")
     cli.repo.git("branch", "side")
     cli.repo.git("init", "-q", "--bare", "up.git")
+    (cli.repo.path / ".git/info").mkdir(exist_ok=True)
     (cli.repo.path / ".git/info/exclude").write_text("up.git\n")
     if name in {"pre-merge-commit", "pre-rebase"}:
         cli.repo.git("switch", "-q", "side")

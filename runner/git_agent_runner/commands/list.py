@@ -87,7 +87,7 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
     return (
         row.handle,
         row.agent_name,
-        row.branch or ("(detached)" if row.role == "work" else f"({row.role})"),
+        (row.branch or "(detached)") if row.role == "work" else f"({row.role})",
         status(ctx, row, _state(ctx, row)),
         age(row.updated_at, now),
         commit,
