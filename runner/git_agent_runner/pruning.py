@@ -127,6 +127,8 @@ def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
             with suppress(FileNotFoundError):
                 os.rename(path, trash)
             throw_away(trash)
+            with suppress(FileNotFoundError):
+                os.unlink(f"{ctx.layout.root}/patches/{handle}.patch")
         except OSError as error:
             raise UserError(f"cannot remove '{path}': {error.strerror}", code="write_failed") from error
         if with_notes:
