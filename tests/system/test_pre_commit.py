@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from git_agent_fixtures.engines import NEWEST, Pin
 from support.pre_commit import PreCommit, of_now, run, shared
+from support.waiting import until
 from system.support import World, succeeded
 
 # What a person does, in the linked work tree, so that git comes to this stage.
@@ -60,10 +62,13 @@ def _tree(world: World, pre_commit: PreCommit, stage: str) -> Path:
     ("stage", "pin"), CASES, ids=[f"{stage}-{pin.engine}" for stage, pin in CASES], scope="session"
 )
 def test_a_run_from_each_stage(world: World, pin: Pin, stage: str, release_of_now: PreCommit) -> None:
-    """The person's staged and unstaged content is byte for byte what it was."""
+    """The person's staged and unstaged content is byte for byte what it was. pre-commit has put the unstaged change
+    aside meanwhile, so the agent goes on in the background.
+    """
     tree = _tree(world, release_of_now, stage)
     for words in STAGES[stage]:
         succeeded(world.run("git", *words, cwd=tree))
+    _completed(world, tree)
     newest = world.requests()[-1]
     assert newest.users[-1].head.startswith("MK1 look at this")
     told = succeeded(world.run("git", "status", "--porcelain", cwd=tree)).out.splitlines()
@@ -77,21 +82,32 @@ def test_a_run_from_each_stage(world: World, pin: Pin, stage: str, release_of_no
     assert (tree / "kept").read_text() == LEFT
     assert (tree / "untracked").read_text() == "untracked\n"
     assert world.git("status", "--porcelain") == ""
-    listed = succeeded(world.agent("list", "--json", "--all", cwd=tree)).out
-    assert '"completed"' in listed
+
+
+def _completed(world: World, tree: Path) -> str:
+    """The handle of the run, once its attempt has completed."""
+
+    def run() -> str | None:
+        found = json.loads(succeeded(world.agent("list", "--json", "--all", cwd=tree)).out)["runs"]
+        return next((one["handle"] for one in found if one["status"] == "completed"), None)
+
+    return until(run, "the run completes") or ""
 
 
 @pytest.mark.parametrize("pin", NEWEST[:1], ids=str, scope="session")
-def test_an_agent_that_is_asked_to_change_files_changes_the_work_tree(world: World, release_of_now: PreCommit) -> None:
-    """pre-commit then fails the commit, as it does for every hook that changes files; nothing is staged."""
+def test_an_agent_that_is_asked_to_change_files_hands_back_a_patch(world: World, release_of_now: PreCommit) -> None:
+    """Faults of agents in hooks F4: nothing of the person's is changed, and the commit is made."""
     tree = _tree(world, release_of_now, "pre-commit")
     config = tree / ".pre-commit-config.yaml"
     config.write_text(config.read_text().replace("MK1 look at this", "MK1 WRITEFILE staged"))
     world.git("config", f"agent.{world.pin.engine}.args", "--sandbox workspace-write")
     succeeded(world.run("git", "add", ".pre-commit-config.yaml", cwd=tree))
-    done = world.run("git", "commit", "-q", "-m", "mine", cwd=tree)
-    assert done.status == 1
-    assert "files were modified by this hook" in done.out + done.err
-    assert succeeded(world.run("git", "show", ":staged", cwd=tree)).out == "staged\n"
-    assert (tree / "staged").read_text() == "written-by-the-agent\n"
+    succeeded(world.run("git", "commit", "-q", "-m", "mine", cwd=tree))
+    patch = world.repo / f".git/agent/patches/{_completed(world, tree)}.patch"
+    until(patch.exists, "the patch is saved")
+    assert "+written-by-the-agent" in patch.read_text()
+    assert succeeded(world.run("git", "show", "HEAD:staged", cwd=tree)).out == "staged\n"
+    assert (tree / "staged").read_text() == "staged\n"
     assert (tree / "kept").read_text() == LEFT
+    succeeded(world.run("git", "apply", "--3way", str(patch), cwd=tree))
+    assert (tree / "staged").read_text() == "written-by-the-agent\n"

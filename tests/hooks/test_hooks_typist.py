@@ -1,0 +1,168 @@
+"""Somebody types while an agent of a hook is at work: all of it is there afterwards. Real managers, stand-in engines.
+
+The agent ends only once so much was typed. Where a manager has put unstaged changes aside, what is typed until its
+hooks have ended is lost, whatever they are: there the hook must have ended before the agent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli, wait_for
+from support.typist import Typist
+from support.waiting import PATIENCE, until
+
+DOOR = "import sys; from git_agent_hooks.entry import main; sys.exit(main())"
+RUN = f"'{sys.executable}' -P -c '{DOOR}' run --engine codex --prompt look"
+FIX = f"'{sys.executable}' -P -m git_agent_runner.cli fix -e codex --check 'grep -q good f'"
+PRE_COMMIT = str(Path(sys.executable).parent / "pre-commit")
+REVIEW = f"'{sys.executable}' -P -m git_agent_runner.cli review -e claude"
+
+
+def script(cli: Cli, line: str) -> str:
+    """A file, so that no manager has to quote it."""
+    path = cli.home / "hook"
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+def by_git(cli: Cli, _programs: Path, stage: str, line: str) -> None:
+    (cli.repo.path / ".git/hooks").mkdir(exist_ok=True)
+    (cli.repo.path / ".git/hooks" / stage).symlink_to(script(cli, line))
+
+
+def by_husky(cli: Cli, programs: Path, stage: str, line: str) -> None:
+    (cli.repo.path / ".husky").mkdir()
+    (cli.repo.path / ".husky" / stage).write_text(f"{script(cli, line)}\n")
+    subprocess.run((str(programs / "husky"),), cwd=cli.repo.path, check=True, capture_output=True)
+
+
+def by_lefthook(cli: Cli, programs: Path, stage: str, line: str) -> None:
+    jobs = {stage: {"jobs": [{"name": "agent", "run": script(cli, line)}]}}
+    (cli.repo.path / "lefthook.json").write_text(json.dumps(jobs))
+    words = (str(programs / "lefthook"), "install")
+    subprocess.run(words, cwd=cli.repo.path, check=True, capture_output=True)
+
+
+def by_pre_commit(cli: Cli, _programs: Path, stage: str, line: str) -> None:
+    hook: dict[str, object] = {"id": "agent", "name": "agent", "language": "system", "entry": script(cli, line)}
+    hook |= {"stages": [stage], "always_run": True, "pass_filenames": False}
+    (cli.repo.path / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
+    words = (os.environ.get("TYPIST_PRE_COMMIT", PRE_COMMIT), "install", "-t", stage)
+    subprocess.run(words, cwd=cli.repo.path, check=True, capture_output=True)
+
+
+MANAGERS: dict[str, Callable[[Cli, Path, str, str], None]] = {
+    "git": by_git,
+    "husky": by_husky,
+    "lefthook": by_lefthook,
+    "pre-commit": by_pre_commit,
+}
+
+
+def begin(cli: Cli, manager: str, programs: Path, stage: str, line: str) -> None:
+    """`f`, `g` and `h` are tracked, `f` and `staged` are staged, and nothing of them is unstaged."""
+    text = "".join(f"{number}\n" for number in range(9))
+    for name in ("f", "g", "h"):
+        (cli.repo.path / name).write_text(f"bad\n{text}")
+    MANAGERS[manager](cli, programs, stage, line)
+    cli.repo.git("add", "-A")
+    cli.repo.git("commit", "-q", "--no-verify", "-m", "begin")
+    (cli.repo.path / "f").write_text(f"bad\n{text}staged\n")
+    (cli.repo.path / "staged").write_text("staged\n")
+    cli.repo.git("add", "f", "staged")
+    cli.repo.git("init", "-q", "--bare", str(cli.home / "up.git"))
+
+
+def command(cli: Cli, stage: str, does: str) -> subprocess.Popen[str]:
+    words = ("push", "-q", str(cli.home / "up.git"), "HEAD:main") if stage == "pre-push" else ("commit", "-qm", "m")
+    env = cli.environ(FAKE_CMD=does, FAKE_REVIEW="bad-word", CI="")
+    return subprocess.Popen(
+        ("git", *words), cwd=cli.repo.path, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def agent(cli: Cli) -> str:
+    """It says that it began, changes files, and ends when it is let."""
+    return (
+        f"sed -i s/bad/good/ f; echo agents > new; : > {cli.home}/began-$$; echo > {cli.home}/began;"
+        f" until [ -e {cli.home}/end ]; do sleep 0.05; done"
+    )
+
+
+def typed_on(typist: Typist) -> None:
+    """Ten more lines in each file."""
+    wanted = {path: len(lines) + 10 for path, lines in typist.typed.items()}
+    until(lambda: all(len(lines) >= wanted[path] for path, lines in typist.typed.items()), "lines are typed")
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+@pytest.mark.parametrize(("stage", "line"), [("pre-commit", FIX), ("commit-msg", RUN), ("pre-push", REVIEW)])
+def test_what_is_typed_while_an_agent_works_is_there_afterwards(
+    cli: Cli, programs: Path, manager: str, stage: str, line: str
+) -> None:
+    """Faults of agents in hooks F3: nothing was unstaged when git began, so no manager puts anything aside."""
+    begin(cli, manager, programs, stage, line)
+    with command(cli, stage, agent(cli)) as running:
+        wait_for(cli.home / "began")
+        with Typist(cli.repo.path, "f", "g", "staged", "untracked") as typist:
+            typed_on(typist)
+            (cli.home / "end").touch()
+            out, _ = running.communicate(timeout=PATIENCE)
+    assert typist.lost() == {}, out
+    if line == FIX:
+        assert "fixed 2 files: f, new" in out
+        assert (cli.repo.path / "f").read_text().startswith("good\n")
+        assert cli.repo.git("show", ":f").endswith("8\nstaged")
+
+
+@pytest.mark.parametrize("manager", ["lefthook", "pre-commit"])
+def test_a_hook_does_not_wait_while_a_manager_has_changes_put_aside(cli: Cli, programs: Path, manager: str) -> None:
+    """Faults F3, F4: the agent goes on in the background, in its copy, and nothing was typed over."""
+    begin(cli, manager, programs, "pre-commit", RUN)
+    for name in ("f", "g"):
+        with (cli.repo.path / name).open("a") as file:
+            file.write("unstaged\n")
+    with command(cli, "pre-commit", agent(cli)) as running:
+        out, _ = running.communicate(timeout=PATIENCE)  # though the agent has not ended
+    assert (running.returncode, cli.repo.git("log", "-1", "--format=%s")) == (0, "m"), out
+    wait_for(cli.home / "began")
+    with Typist(cli.repo.path, "f", "g", "staged", "untracked") as typist:
+        typed_on(typist)
+        (cli.home / "end").touch()
+        until(lambda: [run for run in listed(cli) if run["status"] == "completed"], "the run ends")
+        typed_on(typist)
+    assert typist.lost() == {}
+    assert "unstaged\n" in (cli.repo.path / "f").read_text()
+    (run,) = listed(cli)
+    patch = Path(cli.layout.root, "patches", f"{run['handle']}.patch")
+    assert "+good" in wait_for(patch)
+    until(lambda: not Path(cli.layout.root, "snapshots").exists(), "the copy is gone")
+
+
+def listed(cli: Cli) -> list[dict[str, str]]:
+    runs: list[dict[str, str]] = cli.ok("list", "--all", "--json").json["runs"]
+    return runs
+
+
+@pytest.mark.parametrize("manager", ["lefthook", "pre-commit"])
+@pytest.mark.parametrize("line", [FIX, f"{RUN} --on-failure fail"], ids=["fix", "gate"])
+def test_a_gate_starts_nobody_while_changes_are_put_aside(cli: Cli, programs: Path, manager: str, line: str) -> None:
+    begin(cli, manager, programs, "pre-commit", line)
+    with (cli.repo.path / "f").open("a") as file:
+        file.write("unstaged\n")
+    with command(cli, "pre-commit", agent(cli)) as running:
+        out, _ = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, cli.calls()) == (1, []), out
+    if line == FIX:
+        assert "git agent fix -e codex --check 'grep -q good f'" in out
+    assert (cli.repo.path / "f").read_text().endswith("8\nstaged\nunstaged\n")
+    assert cli.repo.git("show", ":f").endswith("8\nstaged")
