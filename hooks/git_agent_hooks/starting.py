@@ -59,7 +59,7 @@ def _in_work_tree(ctx: Context, asked: Order) -> int:
     plan = plan_start(ctx, choose_engine(ctx, asked.engine), (), asked.message)
     plan = plan._replace(record=plan.record._replace(role="hook"))
     settled = run(ctx, plan, View(), asked.timeout, git_gone()).settled
-    return _told(ctx, settled.record.handle, settled.verdict.status, settled.transcript.final_message)
+    return _told(settled.record.handle, settled.verdict.status, settled.transcript.final_message)
 
 
 def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool] | None = None) -> int:
@@ -75,10 +75,10 @@ def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool]
     if made.patch:
         files = "1 file" if len(made.entries) == 1 else f"{len(made.entries)} files"
         say(f"run {made.handle} changed {files} in its copy: {to_apply(ctx, made.patch)}")
-    return _told(ctx, made.handle, made.status, made.words)
+    return _told(made.handle, made.status, made.words)
 
 
-def _told(ctx: Context, handle: str, status: str | None, words: str | None) -> int:
+def _told(handle: str, status: str | None, words: str | None) -> int:
     from git_agent_runner.text import shown
 
     for line in (words or "").splitlines():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from support.gitrepo import GitRepo
 from support.pre_commit import of_now
 
 PACKAGES = ("husky@9.1.7", "lefthook@2.2.2", "simple-git-hooks@2.13.1")
+PYTHON_PACKAGES = ("prek==0.5.11", "pre-commit==3.2.0")
 
 
 def packages(shared: Path) -> Path:
@@ -31,6 +33,18 @@ def packages(shared: Path) -> Path:
                 if subprocess.run(words, cwd=place, check=not left, capture_output=True).returncode == 0:
                     break
     return programs
+
+
+def python_package(shared: Path, name: str) -> Path:
+    """The directory that one of PYTHON_PACKAGES was installed into, without what it needs: that is ours, too."""
+    place = shared / name.replace("==", "-")
+    with (shared / f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = (sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(place), name)
+        for left in (2, 1, 0):  # a registry may fail once
+            if place.exists() or subprocess.run(words, check=not left, capture_output=True).returncode == 0:
+                break
+    return place
 
 
 def by_git(repo: GitRepo, _shared: Path) -> None:

@@ -243,3 +243,64 @@ def test_a_prompt_alone_is_one_attempt(here: Cli) -> None:
 def test_mistakes(here: Cli, words: tuple[str, ...]) -> None:
     assert here.run("fix", *words, stdin=None, cwd=None).status == 129
     assert here.calls() == []
+
+
+def hook(cli: Cli, *words: str) -> None:
+    path = cli.repo.path / ".git/hooks/pre-commit"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\nexec git-agent fix -e codex --check '{CHECK}' {' '.join(words)}\n")
+    path.chmod(0o755)
+
+
+def commit(cli: Cli, *words: str) -> subprocess.CompletedProcess[str]:
+    env = cli.environ(FAKE_CMD=f"{MEND}; echo 1 > made")
+    words = ("git", "commit", "-q", "-m", "m", *words)
+    return subprocess.run(words, cwd=cli.repo.path, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", [(), ("-a",), ("f",)], ids=["index", "-a", "PATH"])
+def test_a_commit_that_was_fixed_fails_once(here: Cli, words: tuple[str, ...]) -> None:
+    """The next one has the fix. What else is staged is no part of `git commit PATH`, and stays staged."""
+    write(here.repo, "f", "")
+    here.repo.git("add", "f")
+    here.repo.git("commit", "-qm", "begin")
+    write(here.repo, "f", "1\n2\nbad\n4\n5\n")
+    write(here.repo, "other", "staged\n")
+    here.repo.git("add", "other", *([] if words else ["f"]))
+    hook(here)
+    done = commit(here, *words)
+    assert (done.returncode, here.repo.git("log", "-1", "--format=%s")) == (1, "begin"), done
+    assert done.stdout.endswith("look at it (git diff HEAD), and commit again\n")
+    assert text(here) == "1\n2\ngood\n4\n5\n"
+    done = commit(here, *words)
+    assert done.returncode == 0, done
+    assert here.repo.git("show", "HEAD:f") == "1\n2\ngood\n4\n5"
+    assert len(here.calls()) == 1
+    assert here.repo.git("diff", "HEAD", "--name-only") == ("other" if words == ("f",) else "")
+
+
+@pytest.mark.parametrize("words", [(), ("-a",), ("f",)], ids=["index", "-a", "PATH"])
+def test_restage_lets_the_commit_go_on_with_the_fix_in_it(here: Cli, words: tuple[str, ...]) -> None:
+    here.repo.git("commit", "-qm", "begin")
+    write(here.repo, "f", "1\n2\nbad\n4\n5\nmore\n")
+    write(here.repo, "other", "staged\n")
+    here.repo.git("add", "other", *([] if words else ["f"]))
+    hook(here, "--restage")
+    done = commit(here, *words)
+    assert done.returncode == 0, done
+    assert here.repo.git("show", "HEAD:f") == "1\n2\ngood\n4\n5\nmore"
+    assert here.repo.git("show", "HEAD:made") == "1"
+    assert here.repo.git("status", "--porcelain") == ("A  other" if words == ("f",) else "")
+
+
+def test_an_agent_s_own_commit_starts_no_other(here: Cli) -> None:
+    """Inside a run: its agent is the one to mend it, and nothing is run in a hook that is switched off."""
+    hook(here)
+    env = here.environ(GIT_AGENT_HANDLE="aaaaaaaa")
+    words = ("git", "commit", "-q", "-m", "m")
+    done = subprocess.run(words, cwd=here.repo.path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, here.calls()) == (1, [])
+    assert "inside run aaaaaaaa no other agent is started: make it pass yourself" in done.stderr
+    env = here.environ(GIT_AGENT_SKIP="1")
+    subprocess.run(words, cwd=here.repo.path, env=env, check=True)
+    assert here.calls() == []

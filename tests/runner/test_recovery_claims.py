@@ -39,6 +39,7 @@ PROMISES: dict[str, str] = {
     "`attempt_empty`": REPAIRED,
     "`attempt_interrupted`": REPAIRED + " test_cli_killed::test_killed_with_its_engine",
     "`attempt_unreadable`": REPAIRED,
+    "`changes_put_aside`": "test_doctor_aside::test_changes_that_were_never_put_back_are_named",
     "`engine_unwatched`": "test_cli_turns::test_an_engine_that_outlives_its_launcher_is_at_work",
     "`git_lock_stale`": "test_cli_doctor::test_a_lock_that_git_left",
     "`hook_lost`": "../hooks/test_hooks_lost::test_pre_commit_install_f_is_noticed",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from git_agent_runner import context
+from git_agent_runner.commands import doctor_aside as aside
 from git_agent_runner.commands import doctor_attempts as attempts
 from git_agent_runner.commands import doctor_locks as locks
 from git_agent_runner.commands import doctor_notes as damage
@@ -36,6 +37,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     refs.malformed,
     refs.unnoted,
     setup.engines,
+    aside.put_aside,
     sessions.sessions,
 )
 

@@ -22,6 +22,7 @@ from git_agent_runner.plan import choose_engine, plan_resume, plan_start
 from git_agent_runner.review import content
 from git_agent_runner.review.prompt import fenced
 from git_agent_runner.store import atomic
+from git_agent_runner.supervise.signals import ENDING, caught
 from git_agent_runner.text import quote
 
 _PLACE = """You work in a copy of what is about to be committed. Change its files here, and do not commit:
@@ -152,7 +153,8 @@ def _put(ctx: Context, snap: Snapshot, entries: Sequence[Entry]) -> str | None:
         return "HEAD is elsewhere by now"
     spare = f"{snap.path}/.git-agent-spare"
     os.mkdir(spare, 0o700)
-    return putting.put(ctx, entries, _indexes(ctx), spare)
+    with caught(ENDING):  # a Ctrl-C in the middle of it must not leave half of it
+        return putting.put(ctx, entries, _indexes(ctx), spare)
 
 
 def _indexes(ctx: Context) -> tuple[str, ...]:
