@@ -270,7 +270,7 @@ def test_a_commit_that_was_fixed_fails_once(here: Cli, words: tuple[str, ...]) -
     hook(here)
     done = commit(here, *words)
     assert (done.returncode, here.repo.git("log", "-1", "--format=%s")) == (1, "begin"), done
-    assert done.stdout.endswith("look at it (git diff HEAD), and commit again\n")
+    assert done.stderr.endswith("look at it (git diff HEAD), and commit again\n")
     assert text(here) == "1\n2\ngood\n4\n5\n"
     done = commit(here, *words)
     assert done.returncode == 0, done
