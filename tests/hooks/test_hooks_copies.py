@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.fixing.held import Process, hold, in_hook, pid_of, stage
+from git_agent_runner.fixing.held import Process, hold, in_hook, pid_of
 from support.cli import Cli, wait_for
 from support.runs import leave
 from support.waiting import PATIENCE, until
 
-DOOR = "import sys; from git_agent_hooks.entry import main; sys.exit(main())"
-RUN = f"'{sys.executable}' -P -c '{DOOR}' run --engine codex --prompt look"
+RUN = f"'{sys.executable}' -P -m git_agent_runner.cli hook ${{0##*/}} --engine codex --prompt look"
 
 
 def hook(cli: Cli, name: str, line: str) -> None:
@@ -65,7 +64,7 @@ def test_before_the_fact_it_works_in_a_copy(cli: Cli, name: str) -> None:
     else:
         staged(cli)
     before = {path: path.read_bytes() for path in cli.repo.path.iterdir() if path.is_file()}
-    hook(cli, name, RUN)
+    hook(cli, name, f'{RUN} -- "$@"')
     done = git(cli, *BEFORE[name], FAKE_CMD="echo agents > f; rm -f new; git add -A; git commit -qm agents")
     assert done.returncode == 0, done.stderr
     assert {path: path.read_bytes() for path in before} == before
@@ -95,7 +94,7 @@ def test_after_the_fact_it_works_in_the_work_tree(cli: Cli, name: str, words: tu
     cli.repo.git("switch", "-q", "main")
     (cli.repo.path / "f").write_text("1\nstaged\n")
     cli.repo.git("add", "f") if name == "post-commit" else cli.repo.git("checkout", "-q", "f")
-    hook(cli, name, f"{RUN}; echo $? > status")
+    hook(cli, name, f'{RUN} -- "$@"; echo $? > status')
     assert git(cli, *words, FAKE_CMD="echo agents > made").returncode == 0
     assert (cli.repo.path / "made").read_text() == "agents\n"
     (call,) = cli.calls()
@@ -148,26 +147,6 @@ def test_a_killed_hook_leaves_no_copy_behind_the_next_command(cli: Cli) -> None:
 
 
 GIT = Process(7, 0.0, ("git", "commit", "-m", "agent"))
-
-
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        (("/usr/bin/python", "-mpre_commit", "hook-impl", "--hook-type=pre-push", "--hook-dir", "/x"), "pre-push"),
-        (("pre-commit", "run", "--hook-stage", "manual"), "manual"),
-        (("/x/lefthook", "run", "post-commit"), "post-commit"),
-        (("sh", "-e", ".husky/commit-msg", ".git/COMMIT_EDITMSG"), "commit-msg"),
-        (("/bin/sh", ".git/hooks/post-commit"), "post-commit"),
-        (("sh", "-c", "true"), None),
-    ],
-)
-def test_managers_tell_the_stage_in_their_arguments(words: tuple[str, ...], name: str | None) -> None:
-    """As pre-commit 3.2.0 and 4.7.0, lefthook 2.2.2, husky 9.1.7 and git start hooks."""
-    assert stage({}, (Process(9, 0.0, ("sh",)), Process(8, 0.0, words), GIT)) == name
-
-
-def test_prek_tells_it_in_a_variable() -> None:
-    assert stage({"PREK_HOOK_STAGE": "pre-push"}, ()) == "pre-push"
 
 
 def test_a_hold_is_that_of_a_manager_above_us(tmp_path: Path) -> None:

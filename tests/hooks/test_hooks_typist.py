@@ -22,10 +22,10 @@ from support.typist import Typist
 from support.waiting import PATIENCE, until
 
 Env = dict[str, str]
-DOOR = "import sys; from git_agent_hooks.entry import main; sys.exit(main())"
-RUN = f"'{sys.executable}' -P -c '{DOOR}' run --engine codex --prompt look"
-FIX = f"'{sys.executable}' -P -m git_agent_runner.cli fix -e codex --check 'grep -q good f'"
-REVIEW = f"'{sys.executable}' -P -m git_agent_runner.cli review -e claude"
+CLI = f"'{sys.executable}' -P -m git_agent_runner.cli"
+RUN = f"{CLI} hook {{stage}} --engine codex --prompt look"
+FIX = f"{CLI} fix -e codex --check 'grep -q good f'"
+REVIEW = f"{CLI} review -e claude"
 
 
 def script(cli: Cli, line: str) -> str:
@@ -102,7 +102,7 @@ def begin(cli: Cli, manager: str, programs: Path, stage: str, line: str) -> Env:
     text = "".join(f"{number}\n" for number in range(9))
     for name in ("f", "g", "h"):
         (cli.repo.path / name).write_text(f"bad\n{text}")
-    env = MANAGERS[manager](cli, programs, stage, line)
+    env = MANAGERS[manager](cli, programs, stage, line.replace("{stage}", stage))
     cli.repo.git("add", "-A")
     cli.repo.git("commit", "-q", "--no-verify", "-m", "begin")
     (cli.repo.path / "f").write_text(f"bad\n{text}staged\n")

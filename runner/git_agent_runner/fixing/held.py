@@ -1,24 +1,10 @@
-"""What started us: which git, at which of its hooks, and whether a hook manager has put unstaged changes aside."""
+"""What started us: a person, or a git at a hook, and whether a hook manager has put unstaged changes aside."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-HOOKS = (
-    "pre-commit",
-    "pre-merge-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "post-merge",
-    "post-checkout",
-    "post-rewrite",
-    "pre-rebase",
-    "pre-push",
-    "manual",
-)
 
 
 class Process(NamedTuple):
@@ -61,22 +47,6 @@ def in_hook(environ: Mapping[str, str], parents: Sequence[Process]) -> bool:
         return True
     gits = [process.words for process in parents if process.is_git]
     return bool(gits) and "agent" not in gits[0]
-
-
-def stage(environ: Mapping[str, str], parents: Sequence[Process]) -> str | None:
-    """Which hook this is, as managers tell in their variables and arguments; None where nobody does."""
-    if environ.get("PREK_HOOK_STAGE") in HOOKS:
-        return environ["PREK_HOOK_STAGE"]
-    for process in parents:
-        for before, word in zip(("", *process.words), process.words, strict=False):
-            name, _, value = word.partition("=")
-            if name in {"--hook-type", "--hook-stage"} and value in HOOKS:
-                return value
-            if before in {"--hook-type", "--hook-stage", "run"} and word in HOOKS:
-                return word
-            if os.path.basename(word) in HOOKS and "/" in word and not process.is_git:
-                return os.path.basename(word)
-    return None
 
 
 def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Sequence[Process]) -> Hold | None:
