@@ -84,7 +84,7 @@ def cli_handles(cli: Cli) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("post-commit", ("commit", "-qm", "m")), ("post-merge", ("merge", "-q", "side"))]
+    ("name", "words"), [("post-commit", ("commit", "-qm", "m")), ("post-merge", ("merge", "-q", "--no-ff", "side"))]
 )
 def test_after_the_fact_it_works_in_the_work_tree(cli: Cli, name: str, words: tuple[str, ...]) -> None:
     """With a role of its own: the branch's session stays the branch's."""
