@@ -38,7 +38,7 @@ def command(
     What it changed goes into the index and the work tree where it does not touch what you changed; else it is saved as
     a patch. In a hook, git's command fails then, for you to look at it, unless --restage.
     """
-    prompt = parse.read_message(parse.only_word(words, "fix"), None, None, ("PROMPT", "PROMPT"))
+    prompt = parse.read_message(parse.only_word(words), None, None, ("PROMPT", "PROMPT"))
     if check is None and prompt is None:
         raise UsageError("no check and no prompt", hints=("git agent fix --check 'ruff check'",))
     command = words_of(check) if check is not None else ()
