@@ -67,7 +67,7 @@ def test_lefthook(cli: Cli, programs: Path) -> None:
 def test_simple_git_hooks(cli: Cli, programs: Path) -> None:  # agents in hooks F11
     cli.begin()
     (cli.repo.path / "package.json").write_text(f"{{{SIMPLE}}}")
-    assert tuple(json.loads(f"{{{SIMPLE}}}")["simple-git-hooks"]) == HOOKS
+    assert set(json.loads(f"{{{SIMPLE}}}")["simple-git-hooks"]) == set(HOOKS)
     shell(cli, shlex.quote(str(programs / "simple-git-hooks")))
     assert cli.ok("hooks", "install").out.startswith("installed ")
     commit(cli)
