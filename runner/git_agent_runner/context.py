@@ -143,13 +143,13 @@ def own_value(ctx: Context, key: str) -> str | None:
     return entry.value
 
 
-def later(*before: str) -> str:
-    """Now, or the last of `before` where the clock was set back since: what a run was last seen at never moves into the
-    past. A clock that was wrong by more than a day had never been believed.
+def later(*before: str, than: float | None = None) -> str:
+    """Now (or `than`, in seconds since the epoch), or the last of `before` where the clock was set back since: what a
+    run was last seen at never moves into the past. A clock that was wrong by more than a day had never been believed.
     """
     now = time.time()
     seen = [then for then in map(moment, before) if then is not None and then < now + 86400]
-    return timestamp(datetime.fromtimestamp(max([now, *seen]), UTC))
+    return timestamp(datetime.fromtimestamp(max([now if than is None else than, *seen]), UTC))
 
 
 def timestamp(moment: datetime | None = None) -> str:

@@ -149,9 +149,20 @@ def close_dead(ctx: Context, record: Record) -> Record:
         if attempt is None or attempt.ended_at is not None:
             return record
         started = moment(attempt.started_at) or 0.0
-        killed = Outcome(exit_status=None, started=started, ended=time.time(), interrupted=True)
+        killed = Outcome(exit_status=None, started=started, ended=_last_sign(ctx, attempt, started), interrupted=True)
         settled = settle(ctx, _asked_then(record, attempt), record, attempt, killed)
         return settled.record
+
+
+def _last_sign(ctx: Context, attempt: Attempt, started: float) -> float:
+    """When the attempt was last seen at work, in seconds since the epoch. Had it ended only now, the run would be that
+    of a branch that got the name since.
+    """
+    signs = [started]
+    for path in attempts.outputs(ctx.layout, attempt).values():
+        with suppress(OSError):
+            signs.append(path.stat().st_mtime)
+    return min(max(signs), time.time())
 
 
 def _asked_then(record: Record, attempt: Attempt) -> Asked:
@@ -230,7 +241,7 @@ def _write_record(ctx: Context, attempt: Attempt, since: str = "") -> Record:
             parent_session=attempt.parent_session,
             store=attempt.store if attempt.session != old.session or attempt.resumed in _THERE else old.store,
             attempts=attempt.number,
-            updated_at=later(old.updated_at, since),
+            updated_at=later(old.updated_at, since, than=moment(attempt.ended_at)),
         ),
     )
 

@@ -269,3 +269,16 @@ def test_killed_before_the_record_had_the_status(cli: Cli) -> None:
     Index(cli.layout).update(run.handle, lambda record: record._replace(status=None))
     (row,) = cli.ok("list", "--json").json["runs"]
     assert (row["state"], row["status"]) == ("finished", "completed")
+
+
+def test_a_run_ended_when_it_was_last_seen_at_work_however_late_it_is_settled(cli: Cli) -> None:
+    """Else it would be the run of a branch that got the name since (a walk of `make chaos` found it)."""
+    record = cli.begin()
+    open_since = cli.attempt()._replace(ended_at=None, status=None, pid=None, started_at="2026-11-27T10:00:00.000Z")
+    attempts.save(cli.layout, open_since)
+    Index(cli.layout).update(record.handle, lambda old: old._replace(status=None, updated_at=open_since.started_at))
+    for path in attempts.outputs(cli.layout, open_since).values():
+        os.utime(path, (1795774200.0, 1795774200.0))
+    cli.run("doctor", "--repair")
+    assert cli.attempt().ended_at == "2026-11-27T10:10:00.000Z"
+    assert cli.record().updated_at == "2026-11-27T10:10:00.000Z"
