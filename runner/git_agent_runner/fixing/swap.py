@@ -21,6 +21,7 @@ from typing import NamedTuple
 from git_agent_runner.git import run
 
 PATIENCE = 2.0  # seconds that somebody may take to close a file that he writes
+TRIES = 20  # of somebody who writes faster than we join
 _POLL = 0.01
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE and RENAME_SWAP
 
@@ -96,7 +97,9 @@ def _remove(path: str, spare: str, old: Content) -> None:
 
 
 def _replace(path: str, spare: str, old: Content, new: Content) -> Content:
+    tries = 0
     while True:
+        tries += 1
         other = _made(spare, new)
         _exchange(other, path)
         quiet = _alone(other)
@@ -104,14 +107,14 @@ def _replace(path: str, spare: str, old: Content, new: Content) -> Content:
         if quiet and old.same(found):
             return new
         joined = merged(old.data, new.data, found.data) if quiet and found and found.kind == old.kind else None
-        if joined is not None:
+        if joined is not None and tries < TRIES:
             old, new = new, new._replace(data=joined)
             continue
         _exchange(other, path)
         back = read(other)
         if found is None or back is None or new.same(back):
             raise Busy("it is being written to")
-        old, new = found, new._replace(data=merged(new.data, found.data, back.data, union=True) or b"")
+        old, new = found, new._replace(data=merged(new.data, found.data, back.data, union=True) or found.data)
 
 
 def _made(spare: str, content: Content) -> str:
