@@ -93,6 +93,8 @@ def _commits(site: Site, hooks: Path, pointers: int) -> Iterator[tuple[Case, Lim
 
 def _watch(site: Site, seconds: int) -> Row:
     """Runs that are at work and silent, which a watch only waits for."""
+    policy = (program(site.env, "git"), "-C", site.trees[RUN], "config", "agent.onDead", "resume")
+    subprocess.run(policy, env=site.env, check=True)
     with ExitStack() as held:
         for record in site.records[:SLEEPING]:
             lock = locks.try_lock(site.layout.run_lock(record.handle))
