@@ -79,7 +79,7 @@ def test_doctor_names_a_key_that_is_there_twice_until_one_line_is_deleted(cli: C
     assert doubled() == []
     add(path, "branch: other")
     (problem,) = doubled()
-    assert problem == f"'{path}': `branch` is in lines 9 and 24; the last one counts"
+    assert problem == f"'{path}': `branch` is in lines 11 and 26; the last one counts"
     path.write_text(whole)
     assert doubled() == []
 
