@@ -126,6 +126,8 @@ PROMISES: dict[str, str] = {
     "Without REMOTE it is": "test_recovery_claims::test_which_remote_it_is",
     "Its notes are fetched to": "test_recovery_claims::test_which_remote_it_is test_cli_notes::test_both_sides_keep_all"
     " test_cli_notes::test_of_two_lines_of_one_run_the_newest_counts",
+    "Both also share the verdicts": "test_review_background::test_verdicts_are_shared_and_count_only_where_"
+    "they_are_trusted",
     "Nothing is forced": "test_cli_notes::test_a_push_that_another_clone_was_faster_than",
     "If another clone pushed first": "test_cli_notes::test_a_push_that_another_clone_was_faster_than"
     " test_recovery_claims::test_hooks_for_pushes_are_not_run",
