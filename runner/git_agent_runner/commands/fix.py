@@ -127,6 +127,8 @@ def _unfixed(ctx: Context, wish: Wish, made: Made, source: str) -> int:
         warn(f"{source}: {made.status}")
     if not made.entries:
         warn(f"{source} changed nothing")
+    elif not wish.check:
+        warn(f"{made.engine} did not complete; what it did is saved", (_apply(ctx, made),))
     elif not made.passes:
         warn(f"{shown(shlex.join(wish.check))} still fails after what {source} did", (_apply(ctx, made),))
     for line in [line for line in made.output.splitlines() if line.strip()][-LINES:]:

@@ -110,7 +110,8 @@ def make(ctx: Context, snap: Snapshot, wish: Wish, ways: Ways, first: Checked) -
     handle, status = done.settled.record.handle, done.settled.verdict.status
     patch = _save(ctx, handle, changed) if changed.entries else None
     words = done.settled.transcript.final_message
-    return Made(handle, engine.name, changed.entries, patch, status, found.passed, found.output, words)
+    passes = found.passed and (bool(wish.check) or status == "completed")
+    return Made(handle, engine.name, changed.entries, patch, status, passes, found.output, words)
 
 
 def _attempt(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
+
+# git's options that take the next word
+_TAKING = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"}
 
 
 class Process(NamedTuple):
@@ -14,7 +18,8 @@ class Process(NamedTuple):
 
     @property
     def is_git(self) -> bool:
-        return bool(self.words) and os.path.basename(self.words[0]) == "git"
+        """One at work; `git agent` only starts us."""
+        return bool(self.words) and os.path.basename(self.words[0]) == "git" and _verb(self.words[1:]) != "agent"
 
 
 class Hold(NamedTuple):
@@ -27,26 +32,33 @@ class Hold(NamedTuple):
 
 
 def above() -> tuple[Process, ...]:
-    """Our parents up to the nearest git; all where there is none."""
+    """Our parents, as far up as they can be looked at."""
     import psutil
 
     found: list[Process] = []
-    for parent in psutil.Process().parents():
-        try:
-            found.append(Process(parent.pid, parent.create_time(), tuple(parent.cmdline())))
-        except psutil.Error:
-            break
-        if found[-1].is_git:
-            break
+    with suppress(psutil.Error):
+        process = psutil.Process().parent()
+        while process:
+            found.append(Process(process.pid, process.create_time(), tuple(process.cmdline())))
+            process = process.parent()
     return tuple(found)
+
+
+def _verb(words: Sequence[str]) -> str | None:
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-"):
+            return word
+        if word in _TAKING:
+            next(rest, None)
+    return None
 
 
 def in_hook(environ: Mapping[str, str], parents: Sequence[Process]) -> bool:
     """Has git, or a manager by itself, started us, and not a person?"""
     if "GIT_INDEX_FILE" in environ or environ.get("PRE_COMMIT") == "1":
         return True
-    gits = [process.words for process in parents if process.is_git]
-    return bool(gits) and "agent" not in gits[0]
+    return any(process.is_git for process in parents)
 
 
 def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Sequence[Process]) -> Hold | None:

@@ -1,0 +1,25 @@
+"""Which of our parents is a git at work, and not the one that only starts `git agent`."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_agent_runner.fixing.held import Process, in_hook
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("git", "agent", "fix"), False),
+        (("git", "-C", "x", "-c", "a.b=c", "agent", "fix"), False),
+        (("git", "commit", "-m", "agent"), True),
+        (("/usr/bin/git", "-C", "agent", "push"), True),
+    ],
+)
+def test_a_git_that_starts_us_is_not_at_work(words: tuple[str, ...], *, expected: bool) -> None:
+    assert in_hook({}, [Process(2, 0.0, words)]) is expected
+
+
+def test_the_git_above_the_one_that_starts_us_is_seen() -> None:
+    words = [("git", "agent", "fix"), ("sh", "-c", "git agent fix"), ("git", "push")]
+    assert in_hook({}, [Process(number, 0.0, each) for number, each in enumerate(words, 2)])
