@@ -153,9 +153,9 @@ def size(ctx: Context, row: Row) -> int:
 
 def _size(path: str) -> int:
     total = 0
-    with suppress(FileNotFoundError), os.scandir(path) as found:
+    with suppress(OSError), os.scandir(path) as found:
         for entry in found:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):
                 total += (
                     _size(entry.path)
                     if entry.is_dir(follow_symlinks=False)

@@ -99,3 +99,21 @@ def test_where_no_run_began_nothing_is_made(repo: GitRepo) -> None:
     shutil.rmtree(layout.root, ignore_errors=True)
     assert {handle for handle, _ in handles(repo, layout, "feat")} == {"aaaaaaaa"}
     assert not Path(layout.root).exists()
+
+
+def test_a_carriage_return_in_a_branchs_name_spoils_no_later_look(repo: GitRepo, layout: Layout) -> None:
+    leave(repo, "eeeeeeee", "note", branch="a\rb")
+    assert {handle for handle, _ in handles(repo, layout, "a\rb")} == {"eeeeeeee"}
+    repo.commit("third")
+    leave(repo, "dddddddd", "note", branch="feat")
+    assert {handle for handle, _ in handles(repo, layout, "a\rb")} == {"eeeeeeee"}
+
+
+def test_what_could_not_be_read_is_read_another_time(repo: GitRepo, layout: Layout, tmp_path: Path) -> None:
+    """A tree of notes that is missing for a while names no run, and is not taken for an empty one for good."""
+    tree = repo.git("rev-parse", f"{notes.REF}^{{tree}}")
+    loose = repo.path / ".git/objects" / tree[:2] / tree[2:]
+    shutil.move(loose, tmp_path / "away")
+    assert handles(repo, layout, "other") == set()
+    shutil.move(tmp_path / "away", loose)
+    assert {handle for handle, _ in handles(repo, layout, "other")} == {"cccccccc"}

@@ -108,7 +108,7 @@ def _trusted(layout: Layout, folder: bytes, wanted: Wanted) -> Listing | None:
             chosen = _chosen(wanted, lines)
         same = all(stamp == _stamp(layout, stamp.rsplit(" ", 2)[0]) for stamp in map(rows.stamp_of, chosen))
         return _listing(layout, chosen) if same else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, OverflowError):
         return None
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
+from git_agent_runner.git import GitError
 from git_agent_runner.model import Repository
 from git_agent_runner.store import atomic, notes, rows
 from git_agent_runner.store.layout import Layout
@@ -53,13 +54,18 @@ def _all(repo: Repository, layout: Layout, tip: str) -> bytes:
     if old == tip:
         return lines
     changed = _changed(repo, old, tip) if old else None
-    known = [] if changed is None else lines.splitlines(keepends=True)[1:-1]
-    listing = notes.listing(repo, None if changed is None else tuple(changed))
+    # Not splitlines: that also splits at a carriage return, which a hostile name may have.
+    known = [] if changed is None else [line + b"\n" for line in lines.split(b"\n")[1:-2]]
+    commits = None if changed is None else tuple(changed)
+    try:
+        listing, whole = notes.listing(repo, commits, tip, check=True), True
+    except GitError:  # what is damaged now may be mended without a new tip
+        listing, whole = notes.listing(repo, commits, tip), False
     kept = [line for line in known if _commit(line) not in (changed or ())]
     body = b"\n" + b"".join([*kept, *_read(repo, listing)])
     lines = b"%bend %d\n" % (body, len(body))
     lost = any(blob.size < 0 for blobs in listing.values() for blob in blobs)  # it may be had at another time
-    if not lost and os.path.isdir(layout.root):  # nothing is made in a clone that has no runs of its own
+    if whole and not lost and os.path.isdir(layout.root):  # nothing is made in a clone that has no runs of its own
         _save(layout.notes_file, tip, lines)
     return lines
 

@@ -109,10 +109,13 @@ class Entry(NamedTuple):
         return self.path.replace("/", "")
 
 
-def entries(repo: Repository, tip: str, places: Iterable[str] = ()) -> Iterator[Entry]:
-    """What the tree of notes holds, at these paths or all of it; what is no note is left out."""
+def entries(repo: Repository, tip: str, places: Iterable[str] = (), *, check: bool = False) -> Iterator[Entry]:
+    """What the tree of notes holds, at these paths or all of it; what is no note is left out.
+
+    Raises GitError where a part of it cannot be read and `check`; otherwise it is what can be.
+    """
     lost = promised.lost(repo, tip)
-    tree = shared(repo, "ls-tree", "-r", "-z", *(() if lost else ("-l",)), tip, *places, check=False)
+    tree = shared(repo, "ls-tree", "-r", "-z", *(() if lost else ("-l",)), tip, *places, check=check)
     found = [(path, facts.split()) for facts, _, path in (entry.partition("\t") for entry in tree.out.split("\0")[:-1])]
     here = promised.sizes(repo, [facts[2] for _, facts in found if facts[2] not in lost]) if lost else {}
     for path, (_, kind, oid, *size) in found:
@@ -122,11 +125,13 @@ def entries(repo: Repository, tip: str, places: Iterable[str] = ()) -> Iterator[
             yield entry
 
 
-def listing(repo: Repository, commits: Sequence[str] | None = None, ref: str = REF) -> dict[str, list[Entry]]:
+def listing(
+    repo: Repository, commits: Sequence[str] | None = None, ref: str = REF, *, check: bool = False
+) -> dict[str, list[Entry]]:
     """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
     found: dict[str, list[Entry]] = {} if commits is None else {commit: [] for commit in commits}
     places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
-    for entry in entries(repo, ref, places):
+    for entry in entries(repo, ref, places, check=check):
         if commits is None or entry.commit in found:
             found.setdefault(entry.commit, []).append(entry)
     return {commit: blobs for commit, blobs in found.items() if blobs}

@@ -115,9 +115,9 @@ def _places(directory: bytes, branch: bytes) -> list[int]:
 def row(line: bytes) -> Row:
     """Raises ValueError for a line that we would not write."""
     _, *columns = _split(line)
-    columns[_ATTEMPTS] = int(columns[_ATTEMPTS])
     if len(columns) != len(Row._fields):
         raise ValueError(line)
+    columns[_ATTEMPTS] = int(columns[_ATTEMPTS])
     return Row(*columns)
 
 
