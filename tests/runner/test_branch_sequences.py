@@ -160,7 +160,7 @@ def wrong(node: Node) -> list[str]:
     return found
 
 
-lived, has = identity.lived, Span.has
+lived, had = identity.lived, identity._had
 
 
 def from_any_remote(first: Entry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
@@ -193,8 +193,8 @@ def last_pointer(search: Search) -> Resolved | None:
     return Resolved(record.handle, record, None, "") if record else None
 
 
-def held_is_had(span: Span, run: Any, *, held: bool) -> bool:
-    return held or has(span, run, held=held)
+def held_is_had(run: Any, life: Life, spans: tuple[Span, ...], *, held: bool) -> bool:
+    return held or had(run, life, spans, held=held)
 
 
 A, B = "a", "b"
@@ -225,7 +225,7 @@ FAULTS: dict[str, tuple[tuple[Any, str, Callable[..., Any]], tuple[Op, ...]]] = 
         (Op("new", A), Op("rename", A, B), Op("start", B), Op("copy", B, A)),
     ),
     "a pointer always counts": (
-        (Span, "has", held_is_had),
+        (identity, "_had", held_is_had),
         (Op("new", A), Op("rename", A, B), Op("start", B), Op("copy", B, A)),
     ),
 }

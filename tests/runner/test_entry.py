@@ -23,7 +23,7 @@ sys.meta_path.insert(0, Hit())
 AFTER = f"atexit.register(lambda: {HIT})"
 ASKED = {
     "git-agent": ("git_agent_runner", "main", "list"),
-    "pre-commit": ("git_agent_hooks", "main", "hint"),
+    "pre-commit": ("git_agent_hooks", "main", "check"),
     "installed hook": ("git_agent_hooks", "installed", "post-merge"),
 }
 

@@ -88,7 +88,7 @@ def test_a_resume_waits_for_what_a_killed_launcher_left(world: World) -> None:
     signal_all(survivors, signal.SIGKILL)
     _, err = waiter.communicate()
     assert waiter.returncode == 0, err
-    world.carried("MK1", "MK2", "MK3")
+    world.carried("MK1", "MK3")  # copilot has not written the second message by then
     assert world.session() == session
     assert sessions(world) == {session}
 

@@ -25,7 +25,7 @@ from typing import BinaryIO, NamedTuple
 from git_agent_extractors import ordinary
 from git_agent_runner.errors import UserError
 from git_agent_runner.model import State
-from git_agent_runner.store import atomic, attempts, locks, rows
+from git_agent_runner.store import atomic, locks, rows
 from git_agent_runner.store.document import CorruptRecord, ignore, read_text
 from git_agent_runner.store.index import handle_of_file, list_names, parse_file
 from git_agent_runner.store.layout import Layout
@@ -85,6 +85,8 @@ def listing(layout: Layout, now: float, wanted: Wanted = ALL, warn: Callable[[st
 
 def state(layout: Layout, row: Row) -> State:
     """What the run's locks say. A completed run that none holds is at rest, which saves a look at its attempts."""
+    from git_agent_runner.store import attempts  # the list alone needs none
+
     if row.status == "completed" and not locks.is_locked(layout.run_lock(row.handle)):
         return "waiting" if attempts.queued(layout, row.handle) else "finished"
     return attempts.state(layout, row.handle, row.run_id)

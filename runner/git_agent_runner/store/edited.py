@@ -125,7 +125,7 @@ def _make(shape: Shape[T], root: CommentedMap, path: str) -> T:
     return shape.make(**values)
 
 
-def _plain(value: Any, kind: Kind, depth: int = 3) -> Any:
+def _plain(value: Any, kind: Kind, depth: int = 4) -> Any:
     """What JSON would have given. No deeper than our records are: aliases can make a small file endless."""
     if isinstance(value, (CommentedMap, CommentedSeq)) and depth:
         if isinstance(value, CommentedSeq):
