@@ -378,3 +378,13 @@ def test_what_an_agent_commits_is_reviewed_where_that_is_asked_for(cli: Cli, ins
     deeper = {**run, "GIT_AGENT_HANDLE": reviewer["handle"], "GIT_AGENT_RUN_DIR": cli.layout.run(reviewer["runId"])}
     assert asked(cli, *inside, "--again", stdin=None, **deeper).status == 0
     assert len(calls(cli)) == 1
+
+
+def test_no_line_of_a_push_is_passed_over(cli: Cli) -> None:
+    """A name may have blanks, or what Python takes for one, or for the end of a line."""
+    old = cli.repo.git("rev-parse", "HEAD")
+    new = commit(cli, "f", f"{BAD}\n")
+    for name in ("HEAD^{/fix bug}", "refs/heads/a\u3000b", "refs/heads/a\u2028b"):
+        done = asked(cli, "--push", stdin=f"{name} {new} refs/heads/x {old}\n".encode())
+        assert done.status == 1, name
+    assert asked(cli, "--push", stdin=b"three words only\n").status == 128

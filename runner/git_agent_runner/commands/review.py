@@ -238,13 +238,18 @@ def _changes(ctx: Context, what: What) -> list[tuple[str, Change | UserError]]:
     elif not what.staged and (by_pre_commit := content.by_pre_commit(ctx)) is not None:
         found = by_pre_commit
     elif what.push:
-        found = content.pushed(ctx, sys.stdin.read(1 << 20).splitlines(), what.words[0] if what.words else None)
+        found = content.pushed(ctx, _lines(sys.stdin.buffer.read()), what.words[0] if what.words else None)
     else:
         try:
             found = [content.staged(ctx)]
         except UserError as error:
             return [("the staged change", error)]
     return [(change.what, change) for change in found]
+
+
+def _lines(given: bytes) -> list[str]:
+    """Only git's own line ends end a line: a branch name may have any of Unicode's."""
+    return [line for line in given.decode("utf-8", "surrogateescape").split("\n") if line]
 
 
 def _one(ctx: Context, change: Change, wish: Wish, output: told.Output) -> Report | UserError:

@@ -95,8 +95,11 @@ def between(ctx: Context, old: str, new: str) -> Change:
 def pushed(ctx: Context, lines: Iterable[str], remote: str | None) -> list[Change]:
     """Of each branch in what git gives a pre-push hook. Deletions, tags and notes are nothing to review."""
     found = []
-    for words in (line.split() for line in lines):
-        if len(words) != 4 or _NO_OID.fullmatch(words[1]) or words[2].startswith(_NO_BRANCH):
+    for line in lines:
+        words = line.rsplit(" ", 3)  # a name may have blanks of its own
+        if len(words) != 4:
+            raise UserError(f"git's line about the push cannot be read: {line!a}", code="push_unreadable")
+        if _NO_OID.fullmatch(words[1]) or words[2].startswith(_NO_BRANCH):
             continue
         new, old = words[1], words[3]
         known = not _NO_OID.fullmatch(old) and refs.commit_of(ctx.repo, old)

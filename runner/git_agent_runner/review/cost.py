@@ -51,7 +51,7 @@ def today(ctx: Context) -> float:
 
 def add(ctx: Context, cost: object) -> None:
     """Note what a review has cost, where the engine says so. One line at a time: no lock is needed."""
-    if not isinstance(cost, (int, float)) or cost <= 0:
+    if not isinstance(cost, (int, float)) or not 0 < cost < float("inf"):  # nor NaN
         return
     with suppress(UserError, OSError):
         atomic.make_dir(os.path.dirname(_file(ctx)))
