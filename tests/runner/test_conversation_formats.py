@@ -229,3 +229,15 @@ def test_opencode_turns_that_were_taken_back_are_gone() -> None:
     found = json.loads(real("opencode").data)
     found["info"]["revert"] = {"messageID": found["messages"][3]["info"]["id"]}
     assert said(form("opencode").read((Piece("", json.dumps(found).encode()),))) == ["MK1 TOOLCALL hello"]
+
+
+def test_message_ids_of_opencode_are_in_order_whatever_the_time() -> None:
+    """The clock in opencode's own ids wraps, last on 2026-08-14: ids begin with a plain count."""
+    from git_agent_runner.conversation.formats import opencode
+
+    before = 1786706395.0 - 60
+    new = New("ses_1", "/w", "1.18.33", before, "a/b")
+    said = tuple(Message(number % 2 == 0, "x", before + 60 * number) for number in range(4))
+    written = json.loads(opencode.write(new, said)[0].data)["messages"]
+    starts = [one["info"]["id"][:16] for one in written]
+    assert starts == [f"msg_{number:012x}" for number in range(4)]

@@ -72,7 +72,7 @@ def _messages(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any
     above = ""
     for number, message in enumerate(messages):
         at = int((message.at or 0) * 1000)
-        name, part = (_name(kind, new.session, at, number) for kind in ("msg", "prt"))
+        name, part = (_name(kind, new.session, number) for kind in ("msg", "prt"))
         own = {"id": name, "sessionID": new.session}
         provider, _, named = new.model.partition("/")
         model = {"providerID": provider, "modelID": named}
@@ -97,9 +97,11 @@ def _messages(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any
         yield {"info": info, "parts": [text]}
 
 
-def _name(kind: str, session: str, at: int, number: int) -> str:
-    """An id begins with its time and a count, by which messages are in order."""
-    return f"{kind}_{(at * 0x1000 + number) & (1 << 48) - 1:012x}{_letters(f'{session} {kind} {number}')}"
+def _name(kind: str, session: str, number: int) -> str:
+    """An id begins with a count, by which messages are in order: before those that opencode makes of its clock, which
+    wraps.
+    """
+    return f"{kind}_{number:012x}{_letters(f'{session} {kind} {number}')}"
 
 
 def session_id(salt: str, at: float) -> str:
