@@ -11,9 +11,10 @@ def command_lines() -> list[list[str]]:
     """Nearest first. A process that cannot be looked at has none."""
     import psutil
 
+    from git_agent_runner.supervise.parent import parents
+
     found = []
-    with suppress(psutil.Error):
-        for process in psutil.Process().parents()[:DEEP]:
-            with suppress(psutil.Error):
-                found.append(process.cmdline())
+    for process in parents()[:DEEP]:
+        with suppress(psutil.Error):
+            found.append(process.cmdline())
     return found

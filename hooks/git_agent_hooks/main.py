@@ -66,7 +66,8 @@ BY_PRE_COMMIT: dict[str, tuple[Action, str]] = {
 def by_git(hook: str, args: Sequence[str]) -> Fired:
     """A hook as git itself calls it. Another hook's stdin may be a pipe that nobody closes."""
     told = hook in TOLD_BY_STDIN and not sys.stdin.isatty()
-    return Fired(hook, tuple(args), os.environ, sys.stdin.read(LARGEST) if told else "")
+    text = sys.stdin.buffer.read(LARGEST).decode("utf-8", "surrogateescape") if told else ""
+    return Fired(hook, tuple(args), os.environ, text)
 
 
 def installed(argv: Sequence[str]) -> int:

@@ -33,12 +33,14 @@ def why_not(repo: Repository, fired: Fired) -> str | None:
     return unwanted(repo, fired.environ) or _NOTHING.get(fired.hook, _never)(repo, fired)
 
 
-def unwanted(repo: Repository, environ: Mapping[str, str]) -> str | None:
-    """Why none is at any hook."""
+def unwanted(repo: Repository, environ: Mapping[str, str], *, push: bool = False) -> str | None:
+    """Why none is at any hook. A push makes no commit again, whatever else is in progress."""
     if environ.get("GIT_AGENT_SKIP", "0") not in {"", "0"}:
         return "GIT_AGENT_SKIP is set"
     if _switched_off(environ):
         return "agent.hooks is false"
+    if push:
+        return None
     busy = next((what for name, what in _AT_WORK.items() if os.path.exists(f"{repo.git_dir}/{name}")), None)
     return busy and f"{busy} is in progress"
 

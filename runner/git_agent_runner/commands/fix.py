@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import threading
 import time
@@ -42,6 +43,9 @@ def command(
     if check is None and prompt is None:
         raise UsageError("no check and no prompt", hints=("git agent fix --check 'ruff check'",))
     command = words_of(check) if check is not None else ()
+    if parse.engine_args() and os.environ.get("PRE_COMMIT") == "1":
+        hint = "set agent.<engine>.args in git's configuration"
+        raise UsageError("an engine's flags cannot be given in a tracked file", hints=(hint,))
     ctx = context.load()
     parents = held.above()
     hooked = held.in_hook(ctx.environ, parents)

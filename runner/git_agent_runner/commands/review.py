@@ -134,8 +134,8 @@ def command(  # noqa: PLR0917  click passes options by name
         from git_agent_runner.commands import review_after  # what came of an earlier one
 
         if show is not None:
-            return review_after.show(ctx, show, block, as_json=as_json)
-        return review_after.fix(ctx, fix or "", as_json=as_json)
+            return review_after.show(ctx, show, block, trusted=trust, as_json=as_json)
+        return review_after.fix(ctx, fix or "", trusted=trust, as_json=as_json)
     hook = background or _in_hook(ctx, push=push)
     wish = Wish(
         engine,
@@ -153,7 +153,7 @@ def command(  # noqa: PLR0917  click passes options by name
     )
     output = told.Output(block, on_error, hook, push, as_json, sarif)
     try:
-        if hook and not _wanted(ctx, inside_runs=inside_runs):
+        if hook and not _wanted(ctx, inside_runs=inside_runs, push=push):
             return told.report(ctx, [], output)
         if background:
             return _begin(ctx, commit or "HEAD", wish)
@@ -167,11 +167,11 @@ def _in_hook(ctx: Context, *, push: bool) -> bool:
     return push or "GIT_INDEX_FILE" in ctx.environ or ctx.environ.get("PRE_COMMIT") == "1"
 
 
-def _wanted(ctx: Context, *, inside_runs: bool) -> bool:
+def _wanted(ctx: Context, *, inside_runs: bool, push: bool) -> bool:
     """Does anybody want a review that a hook asks for? Raises UserError where a variable of ours names no run."""
     from git_agent_hooks.quiet import unwanted
 
-    if why := unwanted(ctx.repo, ctx.environ):
+    if why := unwanted(ctx.repo, ctx.environ, push=push):
         say(f"not reviewed: {why}")
         return False
     handle = ctx.environ.get("GIT_AGENT_HANDLE")

@@ -12,7 +12,7 @@ from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.prompt import findings
 
 
-def show(ctx: Context, revision: str, block: str | None, *, as_json: bool) -> int:
+def show(ctx: Context, revision: str, block: str | None, *, trusted: bool, as_json: bool) -> int:
     """Print it; the exit status is the verdict."""
     commit = content.commit_of(ctx, revision)
     outcome = _outcome(ctx, commit)
@@ -26,11 +26,16 @@ def show(ctx: Context, revision: str, block: str | None, *, as_json: bool) -> in
         print_verdict(verdict, block, f"commit {commit[:12]}", source, outcome.handle)
     elif outcome.error:
         warn(f"commit {commit[:12]} was not reviewed: {outcome.error[1]}", outcome.error[2])
-    return NO_VERDICT if verdict is None else BLOCK if blocked else 0
+    if blocked:
+        return BLOCK
+    return 0 if verdict and (trusted or _is_ours(ctx, outcome)) else NO_VERDICT
 
 
-def fix(ctx: Context, revision: str, *, as_json: bool) -> int:
-    """Resume the session of the commit's branch with the findings; the exit status is that of `git agent resume`."""
+def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
+    """Resume the session of the commit's branch with the findings; the exit status is that of `git agent resume`.
+
+    Raises UserError `untrusted` for findings from a note, unless they are trusted, and `no_branch`.
+    """
     from git_agent_runner.commands import resume
     from git_agent_runner.commands.find import Where
     from git_agent_runner.commands.policy import Wish, go
@@ -40,11 +45,28 @@ def fix(ctx: Context, revision: str, *, as_json: bool) -> int:
     verdict = outcome.verdict
     if verdict is None or not (verdict.blocks or verdict.findings):
         raise UserError(f"the review of {commit[:7]} has no findings", code="nothing_found")
+    if not (trusted or _is_ours(ctx, outcome)):
+        raise UserError(
+            f"the verdict on {commit[:7]} is known from a note by {outcome.host}",
+            code="untrusted",
+            hints=(
+                f"read it: git agent review --show {commit[:7]}",
+                f"to hand it over: git agent review --trust --fix {commit[:7]}",
+            ),
+        )
     outcomes.seen(ctx.layout, outcome)
     other = outcome.branch if outcome.branch != ctx.repo.branch else None
-    where = Where(branch=other if other and refs.commit_of(ctx.repo, f"refs/heads/{other}") else None)
+    if other and not refs.commit_of(ctx.repo, f"refs/heads/{other}"):
+        hint = "to hand the findings to another branch's session: git agent resume --branch NAME '<message>'"
+        raise UserError(f"branch '{other}', which the commit was made on, is gone", code="no_branch", hints=(hint,))
+    where = Where(branch=other)
     wish = Wish(message=findings(commit, verdict), as_json=as_json)
     return go(ctx, wish, resume.configured(ctx), resume.found(ctx, where, wish, trusted=False))
+
+
+def _is_ours(ctx: Context, outcome: Outcome) -> bool:
+    """Was the verdict made here, or does the person trust those of notes?"""
+    return outcome.host is None or ctx.settings.review_trust
 
 
 def _outcome(ctx: Context, commit: str) -> Outcome:

@@ -70,9 +70,7 @@ def prepare(ctx: Context, record: Record, name: str) -> HandOver:
     value = session_value(ctx, record, old, None)
     messages = whole.read(ctx, old, record, whole.source(ctx, old, record, value))
     handed = prepared(ctx, messages, old, engine)
-    session = session_id(
-        engine, handed, f"{record.handle} {value} {os.stat(ctx.layout.index_file(record.handle)).st_ctime_ns}"
-    )
+    session = session_id(engine, handed, f"{record.handle} {value} {_changed(ctx, record)}")
     left = Earlier(old.name, record.session, record.launch_args)
     new = record._replace(
         agent_name=engine.name,
@@ -83,6 +81,14 @@ def prepare(ctx: Context, record: Record, name: str) -> HandOver:
         earlier=(*record.earlier, left),
     )
     return HandOver(new, left, messages, handed)
+
+
+def _changed(ctx: Context, record: Record) -> int:
+    """When the record was written last; 0 on a dry run for a run that only a note knows."""
+    try:
+        return os.stat(ctx.layout.index_file(record.handle)).st_ctime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def able(ctx: Context, engine: Engine) -> Probe:

@@ -66,7 +66,14 @@ def _checked(known: dict[str, Any]) -> Noted:
         raise TypeError(known)
     content, engine, handle, reviewed_at, host = texts
     verdict = of_object(known)
-    if not content or content.strip(HEX) or not is_handle(handle) or moment(reviewed_at) is None or verdict is None:
+    if (
+        not host
+        or not content
+        or content.strip(HEX)
+        or not is_handle(handle)
+        or moment(reviewed_at) is None
+        or verdict is None
+    ):
         raise ValueError(known)
     json.dumps(as_object(verdict), ensure_ascii=False).encode()  # no lone surrogates
     return Noted(content, engine, handle, reviewed_at, host, verdict)

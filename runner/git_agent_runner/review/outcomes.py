@@ -69,12 +69,12 @@ def read(layout: Layout, commit: str) -> Outcome | None:
         verdict = of_object(found["verdict"]) if found["verdict"] else None
         code, message, hints = found["error"] or (None, "", ())
         error = (str(code), str(message), tuple(map(str, hints))) if code else None
-        texts = [found[name] for name in ("branch", "at", "engine", "handle", "content")]
+        texts = [*(found[name] for name in ("branch", "at", "engine", "handle", "content")), found.get("host")]
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return None
     if not all(text is None or type(text) is str for text in texts) or texts[1] is None or not (verdict or error):
         return None
-    branch, at, engine, handle, content = texts
+    branch, at, engine, handle, content, host = texts
     return Outcome(
         commit,
         branch,
@@ -85,6 +85,7 @@ def read(layout: Layout, commit: str) -> Outcome | None:
         verdict,
         error,
         found.get("unread") is True,
+        host=host,
         noted=found.get("noted") is True,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,12 +18,23 @@ def git_gone() -> Callable[[], bool]:
     Hooks may be started by a git in a git (`exec git agent review`), so the death of any of them counts, and so does
     that of a hook manager.
     """
-    import psutil
-
-    above = psutil.Process().parents()
+    above = parents()
     gits = [place for place, process in enumerate(above) if _is_git(process)]
     watched = above[: gits[-1] + 1] if gits else []
     return lambda: any(map(_ended, watched))
+
+
+def parents() -> list[psutil.Process]:
+    """The processes above this one, nearest first, as far up as they can be looked at."""
+    import psutil
+
+    found: list[psutil.Process] = []
+    with suppress(psutil.Error):
+        process = psutil.Process().parent()
+        while process:
+            found.append(process)
+            process = process.parent()
+    return found
 
 
 def _is_git(process: psutil.Process) -> bool:
