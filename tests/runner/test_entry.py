@@ -22,9 +22,9 @@ sys.meta_path.insert(0, Hit())
 """
 AFTER = f"atexit.register(lambda: {HIT})"
 ASKED = {
-    "git-agent": ("git_agent_runner", "main", "list"),
-    "pre-commit": ("git_agent_hooks", "main", "check"),
-    "installed hook": ("git_agent_hooks", "installed", "post-merge"),
+    "git-agent": ("git_agent_runner", "main", ("list",)),
+    "pre-commit": ("git_agent_hooks", "main", ("hint", "file")),  # alone it would end in sh, without a run
+    "installed hook": ("git_agent_hooks", "installed", ("post-merge",)),
 }
 
 
@@ -33,13 +33,14 @@ ASKED = {
     [pytest.param(BEFORE, -signal.SIGINT, id="first"), pytest.param(AFTER, 0, id="last")],
 )
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_ctrl_c_is_silent(cli: Cli, harm: str, status: int, asked: tuple[str, str, str]) -> None:
-    package, door, word = asked
-    asks = f"from {package}.entry import {door} as door; sys.argv[1:] = ['{word}']; sys.exit(door())"
+def test_ctrl_c_is_silent(cli: Cli, harm: str, status: int, asked: tuple[str, str, tuple[str, ...]]) -> None:
+    package, door, words = asked
+    asks = f"from {package}.entry import {door} as door; sys.argv[1:] = {words}; sys.exit(door())"
     script = f"import atexit, os, signal, sys\n{harm}\n{asks}"
-    words = (sys.executable, "-P", "-c", script)
     where = cli.repo.path
-    done = subprocess.run(words, env=cli.environ(), cwd=where, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        (sys.executable, "-P", "-c", script), env=cli.environ(), cwd=where, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (status, "")
 
 
