@@ -66,7 +66,7 @@ def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     signal_all(survivors, signal.SIGCONT)
     succeeded(world.agent("resume", "--kill", "--message=MK4 and go on"))
     assert not {survivor.pid for survivor in alive(world.home)} & survivors
-    world.carried("MK1", "MK2", "MK4")
+    world.carried("MK1", "MK4")  # copilot has not written the second message by then
     assert world.session() == session
     assert sessions(world) == {session}
 
