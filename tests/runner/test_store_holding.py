@@ -20,6 +20,7 @@ from git_agent_runner.store.layout import Layout
 from git_agent_runner.store.liveness import boot_id, lives
 from git_agent_runner.store.locks import Lock, locked
 from support.stored import HANDLE, MOMENT, attempt, record, run_id
+from support.waiting import until
 
 OTHER = "0badcafe"
 SESSION = "0199c9a8-81c0-7800-8aa1-7ffac1586f13"
@@ -195,6 +196,8 @@ def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
     """Start times are computed from the clock; the mark in its environment says whose it is."""
     env = {**os.environ, "GIT_AGENT_HANDLE": HANDLE}
     with subprocess.Popen(("sleep", "600"), start_new_session=True, env=env) as process:
+        # The kernel shows a new program's environment a moment after it has let its parent go on.
+        until(lambda: psutil.Process(process.pid).environ().get("GIT_AGENT_HANDLE"), "it has its environment")
         then = psutil.Process(process.pid).create_time() + 3600
         mine = attempt(ended_at=None, pid=process.pid, process_started=then, boot_id=boot_id())
         assert lives(mine)
