@@ -21,6 +21,7 @@ from git_agent_hooks.speak import say
 from git_agent_hooks.staged import committing, held
 from git_agent_hooks.starting import Order, start
 from git_agent_hooks.told import plain, told
+from git_agent_runner.boundary import save_trace
 from git_agent_runner.cli import main as git_agent
 from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.git import discover
@@ -94,6 +95,9 @@ def at(fired: Fired, asked: Asked) -> int:
         return 1
     except UserError as error:
         say(f"no agent ran: {error.message}")
+        status = 1
+    except Exception as error:  # noqa: BLE001  a bug of ours must not end the person's git command
+        say(f"no agent ran: a bug in git-agent; {save_trace(error, (fired.hook,))}")
         status = 1
     return status if asked.on_failure == "fail" else 0
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from git_agent_runner.conversation import formats
+from git_agent_runner.conversation import formats, handing
 from git_agent_runner.conversation.formats.common import Form, New
 from git_agent_runner.conversation.messages import Call, Message
 from git_agent_runner.engines import load
@@ -172,6 +172,16 @@ def test_claude_thinks_attaches_and_fails() -> None:
     )
 
 
+@pytest.mark.parametrize("created", [float("inf"), 10**400, -1, 1e17])
+def test_a_time_that_no_clock_has_is_none(created: float) -> None:
+    document = json.loads(real("opencode").data)
+    document["messages"][0]["info"]["time"]["created"] = created
+    piece = real("opencode")._replace(data=json.dumps(document).encode())
+    assert form("opencode").read((piece,))[0].at is None
+    at = float("inf") if created == 10**400 else created
+    assert [message.at for message in handing._dated((Message(True, "one", at), TALK[1]))] == [TALK[1].at] * 2
+
+
 def codex(text: str, role: str = "user") -> dict[str, Any]:
     return {
         "type": "response_item",
@@ -191,8 +201,8 @@ def test_codex_turns_that_were_rolled_back_are_gone() -> None:
 def test_codex_puts_in_what_nobody_said_and_a_tag_is_no_sign_of_it() -> None:
     context = codex("<environment_context>\n  <cwd>/</cwd>\n</environment_context>")
     rules = codex("# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>")
-    lines = (rules, context, codex("<b> is not closed"), codex("<p>x</p> and words"))
-    assert said(form("codex").read(of(*lines))) == ["<b> is not closed", "<p>x</p> and words"]
+    words = ["<b> is not closed", "<p>x</p> and words", "<task>Fix it</task>", "# AGENTS.md instructions are wrong"]
+    assert said(form("codex").read(of(rules, context, *map(codex, words)))) == words
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,33 @@ def test_what_is_too_large_or_excluded_is_named(cli: Cli) -> None:
     assert BAD not in calls(cli)[0]["stdin"]
 
 
+def test_a_change_of_what_is_too_large_is_no_known_content(cli: Cli) -> None:
+    """The reviewer can read the file, so that another text of the same length is another change."""
+    for text in ("a", "b"):
+        write(cli.repo, "big", f"{text}\n" * 2000)
+        write(cli.repo, "f", "x\n")
+        cli.repo.git("add", "-A")
+        assert asked(cli, "--max-diff", "1k", "--fresh").status == 0
+    assert len(calls(cli)) == 2
+
+
+def test_a_change_cannot_call_its_own_text_binary(cli: Cli) -> None:
+    write(cli.repo, ".gitattributes", "* -diff\n")
+    write(cli.repo, "f", f"{BAD}\n")
+    cli.repo.git("add", "-A")
+    assert asked(cli).status == 1
+    assert BAD in calls(cli)[0]["stdin"]
+
+
+def test_a_submodule_that_the_repository_ignores_is_seen(cli: Cli) -> None:
+    write(cli.repo, ".gitmodules", '[submodule "s"]\n\tpath = s\n\turl = ./s\n\tignore = all\n')
+    cli.repo.git("add", "-A")
+    cli.repo.git("commit", "-qm", "settings")
+    cli.repo.git("update-index", "--add", "--cacheinfo", f"160000,{cli.repo.head()},s")
+    assert asked(cli).status == 0
+    assert f"+Subproject commit {cli.repo.head()}" in calls(cli)[0]["stdin"]
+
+
 def test_files_that_the_repository_has_excluded_are_named(cli: Cli) -> None:
     """W10: by an attribute; a change that brings it does not hide itself."""
     write(cli.repo, "deep/.gitattributes", "*.js git-agent=-review\n")

@@ -16,6 +16,9 @@ _LONGEST = 8192  # characters of what a tool was given, or gave
 _TAIL = 2048
 
 
+LATEST = 253_402_300_800  # seconds since the epoch: the year 10,000, which no clock and no date has
+
+
 class Call(NamedTuple):
     """One use of a tool. `gave` is None where no result is known."""
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from git_agent_runner import context
 from git_agent_runner.boundary import save_trace
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.errors import FATAL, UserError
+from git_agent_runner.errors import FATAL, USAGE, UserError
 from git_agent_runner.review import content, door, outcomes, queue
 from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.queue import Job
@@ -43,7 +43,7 @@ def _one(job: Job) -> int:
         report = door.review(ctx, content.of_commit(ctx, job.commit), job.wish, lambda _: None)
     except UserError as error:
         _failed(ctx, job, error)
-        return 0 if error.exit_status == FATAL else error.exit_status
+        return 0 if error.exit_status in (FATAL, USAGE) else error.exit_status  # a signal ends us
     except Exception as error:  # noqa: BLE001  the one boundary of this process, as in cli
         _failed(ctx, job, UserError(f"a bug in git-agent; {save_trace(error, ('review',))}", code="bug"))
         return 0

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import NamedTuple
 
 from git_agent_runner import refs
@@ -21,7 +22,11 @@ _NOBODY = {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "git-agent review"), ("EMAIL", "review@git-agent.invalid"), ("DATE", "@0 +0000"))
 }
-_FORM = ("--no-ext-diff", "--no-textconv", "--no-color", "-M", "--src-prefix=a/", "--dst-prefix=b/", "-p")
+_FORM = (
+    *("--no-ext-diff", "--no-textconv", "--no-color", "-M", "--src-prefix=a/", "--dst-prefix=b/", "-p"),
+    # Else a tracked setting hides a submodule, and the length of names depends on the clone.
+    *("--ignore-submodules=none", "--full-index"),
+)
 _HEAD = re.compile(r"^diff --git ", re.MULTILINE)
 _NONE = "0" * 40
 _FOLDERS = 500  # so many names fit into a command line
@@ -44,13 +49,15 @@ class Change(NamedTuple):
 class Shown(NamedTuple):
     """What a reviewer is shown: the patch as text, the files in it, and those left out, each with the reason.
 
-    `hidden` are names that are not in the reviewer's work tree either.
+    `hidden` are names that are not in the reviewer's work tree either; `unseen` are checksums of the patches that had
+    no room, whose files can be read there.
     """
 
     patch: str
     files: int
     left_out: tuple[str, ...]
     hidden: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
 
 def staged(ctx: Context) -> Change:
@@ -128,6 +135,7 @@ def shown(ctx: Context, change: Change, exclude: tuple[str, ...], limit: int) ->
     whole = _files(_diff(ctx, change, (":(top)", *without))) if without else every
     left_out = [f"{name}: excluded" for name in sorted({name for name, _ in every} - {name for name, _ in whole})]
     hidden = [line.rpartition(": ")[0] for line in left_out]
+    unseen = []
     taken: list[str] = []
     room = limit
     for name, text in whole:
@@ -138,10 +146,11 @@ def shown(ctx: Context, change: Change, exclude: tuple[str, ...], limit: int) ->
         size = len(clean.encode("utf-8", "replace"))
         if size > room:
             left_out.append(f"{name}: {size} bytes, over --max-diff")
+            unseen.append(sha256(clean.encode("utf-8", "surrogateescape")).hexdigest())
             continue
         room -= size
         taken.append(clean)
-    return Shown("".join(taken), len(taken), tuple(left_out), tuple(hidden))
+    return Shown("".join(taken), len(taken), tuple(left_out), tuple(hidden), tuple(unseen))
 
 
 def _unwanted(ctx: Context, base: str, names: list[str]) -> list[str]:
@@ -186,7 +195,10 @@ def unquoted(name: str) -> str:
 
 
 def _diff(ctx: Context, change: Change, paths: tuple[str, ...]) -> str:
-    return _git(ctx, "diff-tree", "-r", *_FORM, change.base, change.new, "--", *paths).out
+    with _scratch_index(ctx) as index:  # attributes as they were before the change: none hides its own text
+        _git(ctx, "read-tree", change.base, index=index)
+        words = ("-c", "core.quotePath=true", "diff-tree", "-r", *_FORM, change.base, change.new, "--", *paths)
+        return _git(ctx, *words, index=index).out
 
 
 def commit_to_see(ctx: Context, change: Change) -> str:

@@ -40,7 +40,7 @@ def key(*parts: str) -> str:
 def content(rules: str | None, shown: Shown) -> str:
     """The name for what is looked at: rules, the patch wherever in its files it lies, and what is left out of it."""
     pieces = (_bare(patch) if "\n@@ " in patch else patch for patch in _PIECE.split(shown.patch))
-    return key(rules or "", *pieces, "\0", *shown.left_out)
+    return key(rules or "", *pieces, "\0", *shown.left_out, *shown.unseen)
 
 
 def _bare(patch: str) -> str:

@@ -14,8 +14,12 @@ from git_agent_runner.conversation.messages import Gathering, Message, mapping, 
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Piece
 
-# What codex itself puts in as the person's words.
-_OWN = re.compile(r"\s*(?:<(\w+)(?: \w+)*>.*</\1(?: \w+)*>\s*|# AGENTS\.md instructions .*)", re.DOTALL)
+# What codex itself puts in as the person's words, who may write in other tags.
+_TAGS = (
+    "environment_context|user_instructions|permissions instructions|skills_instructions|collaboration_mode|turn_aborted"
+    "|user_shell_command|subagent_notification|skill"
+)
+_OWN = re.compile(rf"\s*(?:<({_TAGS})>.*</\1>\s*|# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*)", re.DOTALL)
 _CALLS = {
     "function_call": ("name", "arguments"),
     "custom_tool_call": ("name", "input"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_agent_runner.conversation.formats.common import Form, New
-from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts
+from git_agent_runner.conversation.messages import LATEST, Gathering, Message, mapping, parts
 from git_agent_runner.engines import files, opencode_store
 from git_agent_runner.engines.spec import Piece
 
@@ -42,7 +42,7 @@ def _take(found: Gathering, info: dict[str, Any], said: list[dict[str, Any]]) ->
 
 def _at(info: dict[str, Any]) -> float | None:
     created = mapping(info.get("time")).get("created")
-    return created / 1000 if isinstance(created, int | float) else None
+    return created / 1000 if isinstance(created, int | float) and 0 <= created < LATEST * 1000 else None
 
 
 def _call(found: Gathering, part: dict[str, Any]) -> list[str]:
