@@ -85,8 +85,8 @@ def _text(path: str) -> str:
 
 
 def _committed(repo: Repository, _fired: Fired) -> list[str]:
-    form = "--format=%H%n%s"
-    out = in_repo(repo, "show", "--no-show-signature", "--name-only", "-m", "--first-parent", "-z", form, "HEAD").out
+    form = ("--no-show-signature", "--format=%H%n%s", "--name-only", "-m", "--first-parent", "-z")
+    out = in_repo(repo, "show", *form, "HEAD", "--").out
     head, _, names = out.partition("\0")
     oid, _, subject = head.partition("\n")
     on = quoted(repo.branch) if repo.branch else "no branch"

@@ -99,6 +99,18 @@ def test_a_commit(person: Person) -> None:  # agents in hooks F9
     }
 
 
+def test_a_commit_in_a_linked_work_tree(person: Person) -> None:
+    """Git has a file HEAD in the common directory, where our own commands sit."""
+    person.hook("post-commit")
+    tree = person.repo.path.parent / "linked"
+    person.git("worktree", "add", "-q", str(tree), "topic")
+    assert person.fired() == []
+    for words in (("mv", "t", "moved"), ("commit", "-q", "-m", "mine")):
+        subprocess.run(("git", *words), cwd=tree, env=person.env, capture_output=True, check=True)
+    head = person.repo.git("rev-parse", "topic")
+    assert person.told().startswith(f'Commit {head} was made on "topic"; its subject, {DATA}: "mine"\n')
+
+
 def test_a_commit_of_paths_has_their_names(person: Person) -> None:  # agents in hooks F2, F9
     person.hook("pre-commit")
     add(person, "staged")

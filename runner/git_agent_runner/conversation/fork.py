@@ -166,7 +166,7 @@ def until_commit(ctx: Context, old: Record, commit: str) -> float:
     made = next((one for one in found if one.ended_at and _made(ctx, one, commit)), None)
     ended = moment(made.ended_at) if made else None
     # Git's times are whole seconds.
-    return ended or 1 + int(in_repo(ctx.repo, "show", "-s", "--format=%ct", "--end-of-options", commit).out or 0)
+    return ended or 1 + int(in_repo(ctx.repo, "show", "-s", "--format=%ct", "--end-of-options", commit, "--").out or 0)
 
 
 def _made(ctx: Context, attempt: Attempt, commit: str) -> bool:
