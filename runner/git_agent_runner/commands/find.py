@@ -53,8 +53,10 @@ class Where(NamedTuple):
     commit: str | None = None
 
 
-def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserError:
-    """The run, or the reason why there is none, for a caller that may go on without one."""
+def find(ctx: Context, where: Where, *, verbose: bool = False, ties: bool = True) -> Record | UserError:
+    """The run, or the reason why there is none, for a caller that may go on without one. Without `ties` nothing is
+    written: a detached run that came along to this branch is not moved to it.
+    """
     try:
         found = resolve(
             ctx.repo,
@@ -69,7 +71,7 @@ def find(ctx: Context, where: Where, *, verbose: bool = False) -> Record | UserE
     except UserError as error:
         return error
     _tell(found, verbose=verbose)
-    if found.record and found.ties:
+    if ties and found.record and found.ties:
         return tied(ctx, found.record)
     return found.record or _only_noted(ctx, found)
 
@@ -84,9 +86,9 @@ def tied(ctx: Context, record: Record) -> Record:
     return done.record
 
 
-def found_record(ctx: Context, where: Where, *, verbose: bool = False) -> Record:
+def found_record(ctx: Context, where: Where, *, verbose: bool = False, ties: bool = True) -> Record:
     """The run; raises the reason when there is none here."""
-    found = find(ctx, where, verbose=verbose)
+    found = find(ctx, where, verbose=verbose, ties=ties)
     if isinstance(found, UserError):
         raise found
     return found

@@ -95,13 +95,13 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
     if len(words) > 2:
         raise UsageError("too many words", hints=('git agent fork BRANCH "<message>"',))
     if not words or (len(words) == 1 and (words[0] == "-" or any(map(str.isspace, words[0])))):
-        return found_record(ctx, Where(), verbose=verbose), (*words, None)[0]
+        return found_record(ctx, Where(), verbose=verbose, ties=False), (*words, None)[0]
     name, message = words[0], words[1] if len(words) == 2 else None
     if PREFIX_LENGTH <= len(name) <= HANDLE_LENGTH and not name.strip(HEX):
-        found = find(ctx, Where(handle=name), verbose=verbose)
+        found = find(ctx, Where(handle=name), verbose=verbose, ties=False)
         if isinstance(found, Record):
             return found, message
-    found = find(ctx, Where(branch=name), verbose=verbose)
+    found = find(ctx, Where(branch=name), verbose=verbose, ties=False)
     if isinstance(found, UserError):
         if len(words) == 1 and found.code in ("no_run", "branch_unknown"):
             found.hints = (f"to send the word itself: git agent fork --message={name}", *found.hints)

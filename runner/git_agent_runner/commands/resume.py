@@ -137,7 +137,7 @@ def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> 
 
 def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
     """The run that these words name; one that only a note knows is adopted."""
-    run = find(ctx, where, verbose=wish.verbose)
+    run = find(ctx, where, verbose=wish.verbose, ties=not wish.dry_run)
     if not isinstance(run, Elsewhere):
         return run
     from git_agent_runner.commands.adopt import taken_up  # a rare need
