@@ -27,7 +27,7 @@ def hint(ctx: Context, fired: Fired) -> str | None:
         from git_agent_runner.tying import tie
 
         tie(ctx, found.record)
-        return found.says[-1]
+        return found.ties
     return _line(found.record, now)
 
 

@@ -56,9 +56,9 @@ def followed(search: Search) -> Resolved | None:
 
 def _taken_along(search: Search, record: Record) -> Resolved:
     branch = search.branch
-    search.say(f"run {record.handle} began in this work tree without a branch; from now on it is that of '{branch}'")
     found = search.found(record, "the run of this work tree, which the branch was made in")
-    return found._replace(record=record._replace(branch=branch), ties=True)
+    line = f"run {record.handle} began in this work tree without a branch; from now on it is that of '{branch}'"
+    return found._replace(record=record._replace(branch=branch), ties=line)
 
 
 def _from_commit(search: Search, birth: float) -> bool:

@@ -22,7 +22,8 @@ class Resolved(NamedTuple):
     """The run. `record` is None when only a note knows it, as in a clone; its branch is the run's branch now.
 
     `how` says for -v which step answered. `others` are handles that would have been as good. `says` are lines to say
-    in any case. `ties`: it becomes the branch's with this; the caller writes that down.
+    in any case. `ties` is another one, for a caller that writes down that the run is the branch's from now on; empty
+    where it is so already.
     """
 
     handle: str
@@ -31,7 +32,7 @@ class Resolved(NamedTuple):
     how: str
     others: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
-    ties: bool = False
+    ties: str = ""
 
 
 def emptiness(row: Row) -> bool:

@@ -70,6 +70,19 @@ def test_the_next_command_ties_the_run_to_the_new_branch(cli: Cli, tmp_path: Pat
     assert one.ok("resume", "go on").lines == []
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["by branch", "by handle"])
+@pytest.mark.parametrize("words", [("resume", "-n"), ("fork", "-n"), ("fork",)], ids=" ".join)
+def test_a_fork_and_a_dry_run_tie_no_run(cli: Cli, tmp_path: Path, words: tuple[str, ...], named: bool) -> None:
+    """They write nothing about the run that they look at."""
+    one = tree(cli, tmp_path / "a")
+    begun = one.begin("claude")
+    one.repo.git("switch", "-q", "-c", "feat/x", env={"GIT_COMMITTER_DATE": f"{int(time.time())} +0000"})
+    done = one.ok(*words, *([begun.handle] if named else []), "go on")
+    assert (cli.record(begun.handle), cli.attempt(1, begun.handle).branch) == (begun, None)
+    assert begun.handle not in cli.pointers().values()
+    assert "from now on" not in done.err
+
+
 @pytest.mark.parametrize("where", ["branch 'main'", "this work tree"])
 def test_a_start_names_the_run_that_it_replaces(cli: Cli, where: str) -> None:
     """faults B15"""

@@ -227,8 +227,8 @@ def test_a_branch_made_in_the_work_tree_takes_its_run_along(
         one.git(*command.split(), env=NOW)
     one.commit("more", when=AFTER)
     found = find(one, **asked)
-    assert (found.handle, found.ties, found.record and found.record.branch) == (H1, True, "feat/x")
-    assert found.says == (f"run {H1} began in this work tree without a branch; from now on it is that of 'feat/x'",)
+    assert (found.handle, found.says, found.record and found.record.branch) == (H1, (), "feat/x")
+    assert found.ties == f"run {H1} began in this work tree without a branch; from now on it is that of 'feat/x'"
 
 
 BESIDE = {

@@ -72,6 +72,7 @@ def find(ctx: Context, where: Where, *, verbose: bool = False, ties: bool = True
         return error
     _tell(found, verbose=verbose)
     if ties and found.record and found.ties:
+        say(found.ties)
         return tied(ctx, found.record)
     return found.record or _only_noted(ctx, found)
 
