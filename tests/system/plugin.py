@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 
-from git_agent_fixtures.engines import PINS, Pin
+from git_agent_fixtures.engines import OLDER, PINS, Pin
 from system.matrix import Matrix
-from system.selection import Draw, Marks, of_change, one_of_each, selected
+from system.selection import Draw, Marks, name, of_change, one_of_each, selected, turns
 
 TESTS = Path(__file__).parents[1]
 HERE = TESTS / "system"
 # What takes longest begins first, so that no worker is left alone with it at the end.
 FIRST = ("system", "hooks")
+LONG = 16  # a test that one in more parts of runs is too long to be in all of them
 _DRAW = pytest.StashKey[Draw | None]()
 # What runs git-agent, or git with our hooks, in processes of their own.
 _COMMANDS = {"cli", "here", "pre_commit", "programs", "release_of_now"}
 _MARKS = {
     "command": "runs git-agent as a command, with stand-ins for engines",
-    "every_version": "runs on every pinned engine version in every run",
-    "engine_independent": "tests what is the same for every engine: two engines, not three, which the commit draws",
-    "long_matrix(parts)": "one in so many of these runs, which the commit draws",
+    "every_engine": "runs on the newest version of every engine in every run",
+    "every_version": "the same, and on some of the older versions, which the commit draws",
+    "engine_independent": "tests what is the same for every engine: one engine, not two, which the commit draws",
+    "long_matrix(parts)": "one in so many of these runs, which the commit draws; they have a table of their own",
     "one_of(group)": "of each file's tests of a group one runs on each engine, which the commit draws",
 }
 
@@ -37,8 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for name, meaning in _MARKS.items():
-        config.addinivalue_line("markers", f"{name}: {meaning}")
+    for mark, meaning in _MARKS.items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
     if hasattr(config, "workerinput"):
         given = config.workerinput["draw"]
         config.stash[_DRAW] = given and Draw(*given)
@@ -96,11 +98,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _chosen(items: list[pytest.Item], draw: Draw) -> list[pytest.Item]:
-    """Of a group one test runs on each engine version that is chosen."""
-    picked = [item for item in items if selected(item.nodeid, _pin(item), draw, _marks(item))]
-    groups = {item.nodeid: f"{group} {_pin(item)}" for item in picked if (group := _marks(item).one_of)}
-    ones = one_of_each(groups, draw)
-    return [item for item in picked if item.nodeid not in groups or item.nodeid in ones]
+    """Of a group one test runs on each engine version that is chosen; of a file of system tests one at least."""
+    marks = {item.nodeid: _marks(item) for item in items}
+    pins = {item.nodeid: pin for item in items if (pin := _pin(item))}
+    begin = turns((test, pin, marks[test]) for test, pin in pins.items())
+    picked = {
+        test
+        for test in marks
+        if selected(test, pin := pins.get(test), draw, marks[test], begin.get(name(test, pin, marks[test])))
+    }
+    groups = {test: f"{group} {pins.get(test)}" for test in picked if (group := marks[test].one_of)}
+    picked -= groups.keys() - one_of_each(groups, draw)
+    files = {_file(test) for test in picked}
+    others = {item.nodeid: _file(item.nodeid) for item in items if _may_stand_for_its_file(item)}
+    picked |= one_of_each({test: file for test, file in others.items() if file not in files}, draw)
+    return [item for item in items if item.nodeid in picked]
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _may_stand_for_its_file(item: pytest.Item) -> bool:
+    """A test of an engine, in its newest version, that may take its time in every run."""
+    return item.path.is_relative_to(HERE) and _pin(item) not in OLDER and _marks(item).long_matrix <= LONG
 
 
 def _pin(item: pytest.Item) -> Pin | None:
@@ -113,7 +134,7 @@ def _marks(item: pytest.Item) -> Marks:
     marks = {
         mark.name: mark.args[0] if mark.args else True for mark in item.iter_markers() if mark.name in Marks._fields
     }
-    return Marks(**{**marks, "one_of": f"{item.path} {marks['one_of']}"} if "one_of" in marks else marks)
+    return Marks(**{**marks, "one_of": f"{_file(item.nodeid)} {marks['one_of']}"} if "one_of" in marks else marks)
 
 
 def _place(item: pytest.Item) -> int:

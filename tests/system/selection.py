@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from git_agent_fixtures.engines import NEWEST, PINS, Pin
+from git_agent_fixtures.engines import NEWEST, OLDER, PINS, Pin
 
 TOUCHED_PARTS = 4  # of so many tests on the older version of an engine whose files are touched, one runs
 ENGINES = tuple(sorted({pin.engine for pin in NEWEST}))
-DRAWN_ENGINES = 3  # a test runs on so many; those whose files are touched come first
-INDEPENDENT_ENGINES = 2  # the same of what is no different from engine to engine
+DRAWN_ENGINES = 2  # a test runs on so many, and on one whose files are touched
+INDEPENDENT_ENGINES = 1  # the same of what is no different from engine to engine
+DRAWN_OLDER = 2  # of the older versions so many run what is marked for every version
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 
@@ -32,22 +34,26 @@ class Draw(NamedTuple):
 class Marks(NamedTuple):
     """What a test says of itself, by pytest's marks of these names.
 
-    `long_matrix`: of so many of its cases one runs. `one_of`: its group, whose tests run on the same engines.
+    `long_matrix`: of so many of its cases one runs. `one_of`: its group, whose tests run on the same engines; it begins
+    with the path of their file.
     """
 
     every_version: bool = False
+    every_engine: bool = False
     engine_independent: bool = False
     long_matrix: int = 1
     one_of: str = ""
 
 
-def selected(test: str, pin: Pin | None, draw: Draw, marks: Marks) -> bool:
-    """Does the test with this node id run on this version?"""
+def selected(test: str, pin: Pin | None, draw: Draw, marks: Marks, turn: int | None = None) -> bool:
+    """Does the test with this node id run on this version? `turn`: where in its file's round of engines it begins."""
     if not _one_of(marks.long_matrix, f"{draw.word} {test}"):
         return False
-    if marks.long_matrix > 1 or marks.every_version or pin is None or pin.engine not in ENGINES:
+    if marks.long_matrix > 1 or pin is None or pin.engine not in ENGINES:
         return True
-    if pin.engine not in _engines(marks.one_of or test, pin, draw, marks):
+    if marks.every_version:
+        return pin in NEWEST or pin.engine in draw.touched or pin in _older(draw)
+    if not marks.every_engine and pin.engine not in _engines(name(test, pin, marks), draw, marks, turn):
         return False
     return pin in NEWEST or _is_touched(test, pin, draw)
 
@@ -60,11 +66,46 @@ def one_of_each(groups: Mapping[str, str], draw: Draw) -> set[str]:
     return set(found.values())
 
 
-def _engines(test: str, pin: Pin, draw: Draw, marks: Marks) -> list[str]:
-    """The engines that this test runs on: the same for all its cases, others for the next test."""
-    name = re.sub(re.escape(str(pin)), "", test)
-    number = INDEPENDENT_ENGINES if marks.engine_independent else DRAWN_ENGINES
-    return sorted(ENGINES, key=lambda one: (one not in draw.touched, _number(f"{draw.word} {name} {one}")))[:number]
+def name(test: str, pin: Pin | None, marks: Marks) -> str:
+    """What all its cases have in common that run on the same engines."""
+    return marks.one_of or re.sub(re.escape(str(pin)), "", test)
+
+
+def turns(tests: Iterable[tuple[str, Pin, Marks]]) -> dict[str, int]:
+    """Where in its file's round of the engines each test begins, by name: together they come to as many as they can."""
+    engines: dict[str, set[str]] = defaultdict(set)
+    numbers: dict[str, int] = {}
+    for test, pin, marks in tests:
+        engines[name(test, pin, marks)].add(pin.engine)
+        numbers[name(test, pin, marks)] = _how_many(marks)
+    found: dict[str, int] = {}
+    begun: Counter[str] = Counter()
+    for one, its in engines.items():
+        if its.issuperset(ENGINES):
+            found[one] = begun[_file(one)]
+            begun[_file(one)] += numbers[one]
+    return found
+
+
+def _engines(name: str, draw: Draw, marks: Marks, turn: int | None) -> list[str]:
+    """The engines that this test runs on: the same for all its cases, others for the next test of its file."""
+    order = sorted(ENGINES, key=lambda one: _number(f"{draw.word} {_file(name)} {one}"))
+    begin = _number(f"{draw.word} {name}") if turn is None else turn
+    round_of = [order[(begin + nth) % len(order)] for nth in range(_how_many(marks))]
+    touched = sorted(draw.touched, key=lambda one: _number(f"{draw.word} {name} {one}"))
+    return round_of if marks.engine_independent else round_of + touched[:1]
+
+
+def _how_many(marks: Marks) -> int:
+    return INDEPENDENT_ENGINES if marks.engine_independent else DRAWN_ENGINES
+
+
+def _file(name: str) -> str:
+    return re.split("::| ", name)[0]
+
+
+def _older(draw: Draw) -> list[Pin]:
+    return sorted(OLDER, key=lambda pin: _number(f"{draw.word} {pin}"))[:DRAWN_OLDER]
 
 
 def _is_touched(test: str, pin: Pin, draw: Draw) -> bool:

@@ -35,7 +35,6 @@ def described(world: World) -> World:
 
 
 @with_pi
-@pytest.mark.every_version
 def test_a_resume_carries_the_history(described: World) -> None:
     """What the model is told, and pi's own store, say that it is one conversation."""
     world = described
@@ -62,6 +61,7 @@ def test_a_message_arrives_as_it_is(described: World, message: str) -> None:
 
 
 @with_pi
+@pytest.mark.one_of("trouble")
 @pytest.mark.parametrize(
     ("word", "status"), [("AUTHFAIL", "auth_failed"), ("RATELIMIT", "rate_limited"), ("HANGUP", "network")]
 )
@@ -75,6 +75,7 @@ def test_a_failure_is_told_though_pi_exits_with_0(described: World, word: str, s
 
 
 @with_pi
+@pytest.mark.one_of("refused")
 def test_a_session_that_is_gone_is_missed_before_pi_is_asked(described: World) -> None:
     described.start("MK1")
     (kept,) = store(described)
@@ -85,6 +86,7 @@ def test_a_session_that_is_gone_is_missed_before_pi_is_asked(described: World) -
 
 
 @with_pi
+@pytest.mark.one_of("refused")
 def test_another_directory_is_refused(described: World) -> None:
     """There pi would ask whether to fork the session, and take the message for the answer."""
     described.start("MK1")
@@ -117,7 +119,6 @@ def _typed(world: World, mark: str, *words: str) -> None:
 
 
 @with_pi
-@pytest.mark.every_version
 def test_the_page_shows_what_happens(described: World) -> None:
     """Every command of the page's `console` blocks, in the home of a person who has done what stands above them."""
     shutil.copy(RECORDED, described.home.root / "resume.jsonl")

@@ -1,6 +1,6 @@
 """Real engines, and everything ends at each step of an attempt: nothing complete is lost, and the run goes on.
 
-A long matrix: steps x engines x start and resume. A part of it runs each time, all of it with every version.
+A long matrix: steps x engines x start and resume. A part of it runs each time, all of it at night.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from support.waiting import until
 from system.stores import sessions
 from system.support import ALLOW, Done, World, alive, end_all
 
-pytestmark = pytest.mark.long_matrix(128)
+# Each run draws one for each engine.
+pytestmark = [pytest.mark.long_matrix, pytest.mark.every_engine, pytest.mark.one_of("fault")]
 
 EACH = pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
 # What each engine's output gives no chance for: the id of a new session is ours, or comes with the first bytes.

@@ -27,6 +27,8 @@ _WIDE_AND_NARROW = {
 _ASKS_NOBODY = ("opencode",)  # its default lets every tool run
 
 
+@pytest.mark.every_engine
+@pytest.mark.one_of("flag")
 def test_model_and_permission_of_the_start_are_in_force_on_resume(world: World) -> None:
     """The server was asked for that model, and the file that the agent was allowed to write is there."""
     first, second = _MODELS[world.pin.engine]
@@ -45,7 +47,8 @@ def test_model_and_permission_of_the_start_are_in_force_on_resume(world: World) 
     assert (world.repo / "three").exists()
 
 
-@pytest.mark.one_of("permission")
+@pytest.mark.every_engine
+@pytest.mark.one_of("flag")
 @pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine not in _ASKS_NOBODY], ids=str, scope="session")
 def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: World) -> None:
     """Nothing is added: the first two attempts may not write. What a resume is given, the next one has too."""
@@ -62,7 +65,8 @@ def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: 
     assert (world.repo / "four").exists()
 
 
-@pytest.mark.one_of("permission")
+@pytest.mark.every_engine
+@pytest.mark.one_of("flag")
 @pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine in _WIDE_AND_NARROW], ids=str, scope="session")
 def test_a_permission_can_be_taken_back_by_another_flag(world: World) -> None:
     """Side by side, the wider one would win in silence (claude, codex), or the engine would refuse both."""

@@ -42,14 +42,16 @@ COMMANDS = {"claude": {"start", "resume"}, "gemini": {"resume"}, "qwen": {"start
 
 
 @pytest.mark.one_of("command")
+@pytest.mark.parametrize("third", range(3))
 @pytest.mark.parametrize("command", ["start", "resume"])
 @pytest.mark.parametrize("pin", NEWEST, ids=str, scope="session")
-def test_messages_arrive_unchanged_or_are_refused(world: World, command: str) -> None:
+def test_messages_arrive_unchanged_or_are_refused(world: World, command: str, third: int) -> None:
     world.start("MK1 add a retry")
     handle = world.facts()["handle"]
     refusals = ALWAYS_REFUSED | ({"a command"} if command in COMMANDS.get(world.pin.engine, ()) else set())
-    outcomes = {name: _outcome(world, command, handle, message) for name, message in MESSAGES.items()}
-    assert outcomes == {name: REFUSED if name in refusals else SENT for name in MESSAGES}
+    messages = dict(list(MESSAGES.items())[third::3])
+    outcomes = {name: _outcome(world, command, handle, message) for name, message in messages.items()}
+    assert outcomes == {name: REFUSED if name in refusals else SENT for name in messages}
 
 
 @pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine == "gemini"], ids=str, scope="session")
