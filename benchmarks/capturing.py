@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from git_agent_extractors.live import Decoder
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.process.spawn import AttemptFiles, run_headless
 
 if TYPE_CHECKING:
     from git_agent_extractors.model import Source

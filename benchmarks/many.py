@@ -14,7 +14,8 @@ from pathlib import Path
 
 from git_agent_hooks import shim
 from git_agent_hooks.install import HOOKS
-from git_agent_runner.store import locks, records
+from git_agent_runner.store import records
+from git_agent_runner.store.files import locks
 from measure import NO_LIMITS, Case, Limits, Row, Sample, idle, interleaved, process, row
 from repository import Site, Size, build, program
 from startup import YARDSTICK

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner.model import Attempt, Record
-from git_agent_runner.store import attempts, document, records
-from git_agent_runner.store.layout import Layout, run_directory
-from git_agent_runner.store.noteline import render
+from git_agent_runner.core.model import Attempt, Record
+from git_agent_runner.store import records
+from git_agent_runner.store.files.layout import Layout, run_directory
+from git_agent_runner.store.notes.noteline import render
+from git_agent_runner.store.records import attempts, document
 
 EPOCH = 1_700_000_000  # seconds since the epoch: the first run; each next one is a minute younger
 VERSIONS = {"claude": "2.1.332 (Claude Code)", "codex": "codex-cli 0.171.0"}

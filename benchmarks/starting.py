@@ -6,7 +6,8 @@ import resource
 import sys
 from pathlib import Path
 
-from git_agent_runner import cli, steps
+from git_agent_runner import cli
+from git_agent_runner.core import checkpoints
 
 
 def spent() -> float:
@@ -16,11 +17,11 @@ def spent() -> float:
 
 
 def main(file: str, *words: str) -> int:
-    def at(step: steps.Step) -> None:
+    def at(step: checkpoints.Step) -> None:
         if step == "engine-spawned":
             Path(file).write_text(str(spent()))
 
-    steps.watcher = at
+    checkpoints.watcher = at
     return cli.main(list(words))
 
 

@@ -108,7 +108,7 @@ def chosen(engine: str) -> Profile:
     path = Path(engine)
     if path.suffix != ".yaml":
         return profile_of(engine)
-    from git_agent_runner.engines import profile_form
+    from git_agent_runner.engines.added import profile_form
 
     return declared(profile_form.read(path.read_text(), path.stem).rules)
 

@@ -11,7 +11,7 @@ def command_lines() -> list[list[str]]:
     """Nearest first. A process that cannot be looked at has none."""
     import psutil
 
-    from git_agent_runner.supervise.parent import parents
+    from git_agent_runner.process.parent import parents
 
     found = []
     for process in parents()[:DEEP]:

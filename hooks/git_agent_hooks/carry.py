@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 from git_agent_hooks import likeness, state
 from git_agent_hooks.fired import Fired
-from git_agent_runner import refs
 from git_agent_runner.context import Context
-from git_agent_runner.git import HEADS, in_repo
+from git_agent_runner.git import HEADS, in_repo, refs
 from git_agent_runner.store import notes
-from git_agent_runner.store.carried import Pair, carry
+from git_agent_runner.store.notes.carry import Pair, carry
 
 LIMIT = 200  # commits on either side that are compared
 RECENT = 20  # reflog entries that are looked through

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from git_agent_hooks.speak import say_past
 from git_agent_hooks.staged import staged
-from git_agent_runner import context, refs
-from git_agent_runner.commands.doctor_finding import REPAIR
-from git_agent_runner.commands.doctor_notes import unreadable
+from git_agent_runner import context
+from git_agent_runner.console.lines import fatal
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.present import fatal
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import shown
+from git_agent_runner.git import refs
+from git_agent_runner.maintain.doctor.finding import REPAIR
+from git_agent_runner.maintain.doctor.notes import unreadable
 from git_agent_runner.store import notes, pointer
-from git_agent_runner.store.document import CorruptRecord
-from git_agent_runner.text import shown
+from git_agent_runner.store.records.document import CorruptRecord
 
 _RECORDING = re.compile(r"((?:.*/)?recordings/[^/]+/[^/]+/[^/]+)/[^/]+")
 

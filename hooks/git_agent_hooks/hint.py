@@ -7,10 +7,10 @@ import time
 from git_agent_hooks import state
 from git_agent_hooks.fired import Fired
 from git_agent_runner.context import Context
-from git_agent_runner.model import Record
-from git_agent_runner.resolve import at_hand
-from git_agent_runner.text import shown
-from git_agent_runner.times import moment
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.model import Record
+from git_agent_runner.core.text import shown
+from git_agent_runner.find.resolve import at_hand
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -24,7 +24,7 @@ def hint(ctx: Context, fired: Fired) -> str | None:
     if found is None or found.record is None:
         return None
     if found.ties:
-        from git_agent_runner.tying import tie
+        from git_agent_runner.find.tie import tie
 
         tie(ctx, found.record)
         return found.ties

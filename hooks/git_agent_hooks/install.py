@@ -14,8 +14,9 @@ from git_agent_extractors import ordinary
 from git_agent_hooks import sh, shim
 from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, find, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.store import atomic, locks
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.store.files import locks
 
 # In this order. prepare-commit-msg, which a rebase runs for each commit, only where `agent.trailer` asks for it.
 HOOKS = tuple(name for name in shim.BODIES if name != "prepare-commit-msg")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from git_agent_runner.core.model import Repository
 from git_agent_runner.git import in_repo
-from git_agent_runner.model import Repository
 
 Pair = tuple[str, str]
 Key = str

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from git_agent_hooks.fired import TOLD_BY_STDIN, Fired, by_pre_commit, stage
 from git_agent_hooks.speak import say_past
+from git_agent_runner.console.lines import fatal
 from git_agent_runner.context import Context, load
-from git_agent_runner.errors import USAGE, UserError
-from git_agent_runner.present import fatal
+from git_agent_runner.core.errors import USAGE, UserError
 
 LARGEST = 64 << 20  # characters: a rebase of a million commits
 Action = Callable[[Context, Fired], str | None]
@@ -144,7 +144,7 @@ def _line(action: Action, ctx: Context, fired: Fired) -> list[str]:
     except UserError as error:
         said = error.message
     except Exception as error:  # noqa: BLE001  a bug of ours must not end the person's git command
-        from git_agent_runner.boundary import save_trace
+        from git_agent_runner.console.boundary import save_trace
 
         said = f"a bug in git-agent's {fired.hook} hook; {save_trace(error, (fired.hook,))}"
     return [said] if said else []

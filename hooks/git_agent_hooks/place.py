@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.git import in_repo
-from git_agent_runner.settings import Entry
+from git_agent_runner.git.settings import Entry
 
 LEFTHOOK = tuple(
     f"{folder}{dot}lefthook.{kind}"

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from git_agent_hooks.fired import Fired
-from git_agent_runner import refs
-from git_agent_runner.git import in_repo
-from git_agent_runner.model import Repository
+from git_agent_runner.core.model import Repository
+from git_agent_runner.git import in_repo, refs
 
 
 class Push(NamedTuple):

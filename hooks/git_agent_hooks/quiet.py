@@ -12,9 +12,8 @@ from git_agent_hooks import pushing
 from git_agent_hooks.above import command_lines
 from git_agent_hooks.fired import Fired
 from git_agent_hooks.staged import staged
-from git_agent_runner import refs
-from git_agent_runner.git import in_repo, run
-from git_agent_runner.model import Repository
+from git_agent_runner.core.model import Repository
+from git_agent_runner.git import in_repo, refs, run
 
 # What this work tree's git directory has meanwhile. `--autostash` makes rebase-merge before the hook pre-rebase.
 _AT_WORK = {

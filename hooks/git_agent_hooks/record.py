@@ -6,8 +6,8 @@ import time
 
 from git_agent_hooks import state
 from git_agent_runner.context import Context
-from git_agent_runner.resolve import at_hand
-from git_agent_runner.store import noting
+from git_agent_runner.find.resolve import at_hand
+from git_agent_runner.store.notes import writing
 
 
 def record(ctx: Context) -> str | None:
@@ -23,8 +23,8 @@ def record(ctx: Context) -> str | None:
     if found is None or run is None or run.session.value is None:
         return None
     if found.ties:
-        from git_agent_runner.tying import tie
+        from git_agent_runner.find.tie import tie
 
         tie(ctx, run)
-    noting.write(ctx.repo, ctx.repo.head, run, wait=state.PATIENCE)
+    writing.write(ctx.repo, ctx.repo.head, run, wait=state.PATIENCE)
     return found.ties or None

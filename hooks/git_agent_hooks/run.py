@@ -21,11 +21,11 @@ from git_agent_hooks.speak import say
 from git_agent_hooks.staged import committing, held
 from git_agent_hooks.starting import Order, start
 from git_agent_hooks.told import plain, told
-from git_agent_runner.boundary import save_trace
 from git_agent_runner.cli import main as git_agent
-from git_agent_runner.errors import UsageError, UserError
+from git_agent_runner.console.boundary import save_trace
+from git_agent_runner.console.parse import duration_of, read_message
+from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.git import discover
-from git_agent_runner.parse import duration_of, read_message
 
 FC = TypeVar("FC", bound=Callable[..., Any])
 

@@ -1,6 +1,6 @@
 """Sh that decides, before Python has imported anything, whether a hook has anything to do. It needs `$dir`."""
 
-from git_agent_runner.marks import DETACHED
+from git_agent_runner.core.marks import DETACHED
 
 # To ask git costs more than all the rest. NONE holds what HEAD said when the answer was no, and counts as long as it is
 # newer than the configuration. It is written before git is asked: a pointer that is set meanwhile is newer still.

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from git_agent_runner.text import shown
+from git_agent_runner.core.text import shown
 
 
 def say(line: str) -> None:

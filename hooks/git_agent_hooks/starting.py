@@ -10,11 +10,11 @@ from typing import NamedTuple
 from git_agent_hooks import pushing
 from git_agent_hooks.fired import MANUAL, Fired
 from git_agent_hooks.speak import say
-from git_agent_runner import refs
 from git_agent_runner.context import Context, find_program, load
-from git_agent_runner.errors import UserError
-from git_agent_runner.fixing import held
-from git_agent_runner.fixing.held import Hold
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.git import refs
+from git_agent_runner.review.fixing import held
+from git_agent_runner.review.fixing.held import Hold
 
 AFTER = {"post-commit", "post-merge", "post-checkout", "post-rewrite", MANUAL}
 
@@ -51,10 +51,10 @@ def _commit(ctx: Context, fired: Fired) -> str:
 
 
 def _in_work_tree(ctx: Context, asked: Order) -> int:
-    from git_agent_runner.drive import run
-    from git_agent_runner.live import View
-    from git_agent_runner.plan import choose_engine, plan_start
-    from git_agent_runner.supervise.parent import git_gone
+    from git_agent_runner.attempt.live import View
+    from git_agent_runner.attempt.plan import choose_engine, plan_start
+    from git_agent_runner.attempt.run import run
+    from git_agent_runner.process.parent import git_gone
 
     plan = plan_start(ctx, choose_engine(ctx, asked.engine), (), asked.message)
     plan = plan._replace(record=plan.record._replace(role="hook"))
@@ -63,10 +63,10 @@ def _in_work_tree(ctx: Context, asked: Order) -> int:
 
 
 def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool] | None = None) -> int:
-    from git_agent_runner.fixing.check import Checked
-    from git_agent_runner.fixing.door import Ways, Wish, make, to_apply
-    from git_agent_runner.fixing.snapshot import snapshot
-    from git_agent_runner.supervise.parent import git_gone
+    from git_agent_runner.process.parent import git_gone
+    from git_agent_runner.review.fixing.check import Checked
+    from git_agent_runner.review.fixing.door import Ways, Wish, make, to_apply
+    from git_agent_runner.review.fixing.snapshot import snapshot
 
     wish = Wish(engine=asked.engine, timeout=asked.timeout, prompt=asked.message, role="hook")
     ways = Ways(cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"))
@@ -79,7 +79,7 @@ def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool]
 
 
 def _told(handle: str, status: str | None, words: str | None) -> int:
-    from git_agent_runner.text import shown
+    from git_agent_runner.core.text import shown
 
     for line in (words or "").splitlines():
         print(shown(line))
@@ -91,8 +91,8 @@ def _told(handle: str, status: str | None, words: str | None) -> int:
 
 def _later(ctx: Context, fired: Fired, asked: Order, hold: Hold) -> int:
     """While a manager has the person's changes, whatever is typed in these files is lost: it must not wait for us."""
-    from git_agent_runner.fixing.background import go_on
-    from git_agent_runner.plan import choose_engine
+    from git_agent_runner.attempt.plan import choose_engine
+    from git_agent_runner.review.fixing.background import go_on
 
     aside = f"{hold.manager} has put your unstaged changes aside"
     if asked.gate:

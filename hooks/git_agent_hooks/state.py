@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_agent_extractors import ordinary
+from git_agent_runner.core.model import Repository
 from git_agent_runner.git import in_repo
-from git_agent_runner.model import Repository
 
 # The commits that a squash merge has put into the index, for post-commit: by then git has removed SQUASH_MSG.
 _LARGEST = 16 << 20  # bytes

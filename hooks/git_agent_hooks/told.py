@@ -15,9 +15,8 @@ from git_agent_hooks import pushing
 from git_agent_hooks.fired import MANUAL, Fired
 from git_agent_hooks.pushing import Push
 from git_agent_hooks.staged import staged
-from git_agent_runner import refs
-from git_agent_runner.git import in_repo, short_name
-from git_agent_runner.model import Repository
+from git_agent_runner.core.model import Repository
+from git_agent_runner.git import in_repo, refs, short_name
 
 SHOWN = 200  # names that are told
 MESSAGE = 1 << 14  # characters of a commit message that are told

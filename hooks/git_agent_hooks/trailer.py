@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from git_agent_hooks.fired import Fired
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import run as git
-from git_agent_runner.store.layout import is_handle
+from git_agent_runner.store.files.layout import is_handle
 
 KEY = "Agent-Run"
 

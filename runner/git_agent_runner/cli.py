@@ -15,12 +15,12 @@ gc.set_threshold(100_000)
 
 import click  # noqa: E402  after the line above
 
-from git_agent_runner.boundary import complain, report_bug  # noqa: E402  as click
-from git_agent_runner.errors import FATAL, INTERRUPTED, UsageError, UserError  # noqa: E402  as click
-from git_agent_runner.present import fatal  # noqa: E402  as click
-from git_agent_runner.text import shown  # noqa: E402  as click
+from git_agent_runner.console.boundary import complain, report_bug  # noqa: E402  as click
+from git_agent_runner.console.lines import fatal  # noqa: E402  as click
+from git_agent_runner.core.errors import FATAL, INTERRUPTED, UsageError, UserError  # noqa: E402  as click
+from git_agent_runner.core.text import shown  # noqa: E402  as click
 
-# name -> one line for the overview; each is a module of `commands`, imported when its command is asked for.
+# name -> one line for the overview; each is a module of `commands`, or of `ELSEWHERE`, imported when it is asked for.
 COMMANDS = {
     "start": "Start an agent on this branch",
     "resume": "Continue this branch's session",
@@ -47,6 +47,13 @@ COMMANDS = {
     "fixtures": "Record engines and look at recordings",
     "drift": "Compare a new engine version with the last recorded one",
 }
+# The commands of other packages, which import this one.
+ELSEWHERE = {
+    "hook": "git_agent_hooks.command_hook",
+    "hooks": "git_agent_hooks.command",
+    "fixtures": "git_agent_fixtures.command",
+    "drift": "git_agent_fixtures.command_drift",
+}
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 # What a write to standard output may fail with; all other files are written with errors of our own.
 _OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -61,7 +68,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"git_agent_runner.commands.{cmd_name}").command
+        command: click.Command = import_module(ELSEWHERE.get(cmd_name, f"git_agent_runner.commands.{cmd_name}")).command
         return command
 
     def resolve_command(

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_runner import settings as reading
-from git_agent_runner.embedded import refuse_tracked_runs
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Repository, Settings
 from git_agent_runner.git import discover
-from git_agent_runner.model import Repository, Settings
-from git_agent_runner.store.document import ignore
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.times import moment
+from git_agent_runner.git import settings as reading
+from git_agent_runner.git.embedded import refuse_tracked_runs
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records.document import ignore
+from git_agent_runner.store.records.index import Index
 
 if TYPE_CHECKING:
+    from git_agent_runner.engines.probe import Probe
     from git_agent_runner.engines.spec import Engine
-    from git_agent_runner.probe import Probe
 
 
 _LATEST = 253402300800.0 - 2 * 86400  # seconds since the epoch; four digits of a year, and room for a day
@@ -60,7 +60,7 @@ def load(
         _tell_reviews(layout)
     ctx = Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
     if os.path.isdir(f"{layout.root}/snapshots"):  # a killed git-agent's, or one at work
-        from git_agent_runner.fixing.snapshot import clean
+        from git_agent_runner.review.fixing.snapshot import clean
 
         clean(ctx)
     return ctx
@@ -78,17 +78,17 @@ def once() -> Callable[[str], None]:
     printed: set[str] = set()
 
     def warn(text: str) -> None:
-        from git_agent_runner import present
+        from git_agent_runner.console import lines
 
         if text not in printed:
             printed.add(text)
-            present.warn(text, ("git agent doctor",))
+            lines.warn(text, ("git agent doctor",))
 
     return warn
 
 
 def _warned(error: UserError) -> None:
-    from git_agent_runner.present import warn
+    from git_agent_runner.console.lines import warn
 
     if error.code != "invalid_setting":
         raise error
@@ -98,7 +98,7 @@ def _warned(error: UserError) -> None:
 def _tell_reviews(layout: Layout) -> None:
     if not os.path.isdir(f"{layout.root}/verdicts/untold"):
         return
-    from git_agent_runner.present import say
+    from git_agent_runner.console.lines import say
     from git_agent_runner.review import outcomes
 
     for line in outcomes.take_lines(layout):
@@ -126,7 +126,7 @@ def _here() -> str:
 
 def find_program(ctx: Context, engine: Engine) -> Probe:
     """The engine's program and version, by the person's settings. Raises UserError as `probe` does."""
-    from git_agent_runner.probe import probe, user_cache_dir  # a list needs no engine
+    from git_agent_runner.engines.probe import probe, user_cache_dir  # a list needs no engine
 
     setting = ctx.settings.binaries.get(engine.name)
     return probe(engine, setting, ctx.environ, user_cache_dir(ctx.environ), ctx.repo.top)
@@ -134,8 +134,8 @@ def find_program(ctx: Context, engine: Engine) -> Probe:
 
 def own_value(ctx: Context, key: str) -> str | None:
     """Git's setting `key`, unless it comes from a file in a work tree."""
-    from git_agent_runner.refs import worktrees
-    from git_agent_runner.settings import inside_work_tree
+    from git_agent_runner.git.refs import worktrees
+    from git_agent_runner.git.settings import inside_work_tree
 
     entry = next((entry for entry in reversed(ctx.config.entries) if entry.key == key), None)
     if entry is None or any(inside_work_tree(ctx.repo, entry.file, tree.path) for tree in worktrees(ctx.repo)):

@@ -25,7 +25,7 @@ def quietly(program: "Callable[[], int]") -> int:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from git_agent_runner.errors import INTERRUPTED
+    from git_agent_runner.core.errors import INTERRUPTED
 
     try:
         return program()

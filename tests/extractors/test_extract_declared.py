@@ -19,7 +19,7 @@ from git_agent_extractors.read import read
 from git_agent_fixtures.recording import folder
 from git_agent_fixtures.recording.model import Recording
 from git_agent_fixtures.story import tell
-from git_agent_runner.engines import profile_form
+from git_agent_runner.engines.added import profile_form
 
 PI = Path(__file__).parents[2] / "docs/examples/pi.yaml"
 RECORDED = {place.name: folder.read(place) for place in folder.folders(Path(__file__).parent / "declared")}

@@ -18,7 +18,7 @@ from git_agent_extractors.model import SOURCES, Event, Source
 from git_agent_extractors.profile import UUID, Profile
 from git_agent_extractors.profiles import NAMES, profile_of
 from git_agent_extractors.read import read_stream
-from git_agent_runner.engines import profile_form
+from git_agent_runner.engines.added import profile_form
 
 GOOD = "0199a213-81c0-7800-8aa1-7ffac1586f13"
 DECOY = "11111111-1111-4111-8111-111111111111"

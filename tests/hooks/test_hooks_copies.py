@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.fixing.held import Process, hold, in_hook, pid_of
+from git_agent_runner.review.fixing.held import Process, hold, in_hook, pid_of
 from support.cli import Cli, wait_for
 from support.runs import leave
 from support.waiting import PATIENCE, until

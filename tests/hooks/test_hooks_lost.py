@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from git_agent_hooks.command import MANAGERS
 from git_agent_hooks.install import HOOKS
-from git_agent_runner.commands.hooks import MANAGERS
 from support.cli import Cli
 from support.runs import leave
 

@@ -14,7 +14,8 @@ import pytest
 from git_agent_hooks import sh, shim
 from git_agent_hooks.install import install
 from git_agent_hooks.place import find
-from git_agent_runner import context, trees
+from git_agent_runner import context
+from git_agent_runner.git import trees
 from git_agent_runner.store import notes
 from support.cli import Cli
 from support.gitrepo import GitRepo, dates

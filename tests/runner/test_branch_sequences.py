@@ -18,15 +18,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_agent_runner import git, identity, settings
-from git_agent_runner import resolve as resolve_module
-from git_agent_runner.errors import UserError
-from git_agent_runner.identity import Identities, Life, Span
-from git_agent_runner.refs import Entry
-from git_agent_runner.search import Resolved, Search
-from git_agent_runner.store.cache import listing
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner import git
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.find import identity
+from git_agent_runner.find import resolve as resolve_module
+from git_agent_runner.find.identity import Identities, Life, Span
+from git_agent_runner.find.search import Resolved, Search
+from git_agent_runner.git import settings
+from git_agent_runner.git.refs import Entry
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records.index import Index
+from git_agent_runner.store.records.listing import listing
 from support.branching import Op, Oracle, git_words
 from support.gitrepo import EPOCH, GitRepo, dates, make
 from support.runs import leave

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.supervise.capture import PIPE, Pump, Sink
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.process.capture import PIPE, Pump, Sink
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,7 +90,7 @@ def test_a_line_of_a_hundred_megabytes_needs_little_memory(tmp_path: Path) -> No
     code = """
 import re, sys
 from support.drive import files, invocation
-from git_agent_runner.supervise.spawn import run_headless
+from git_agent_runner.process.spawn import run_headless
 run_headless(invocation("flood", "100000000"), {}, files(sys.argv[1]), on_chunk=lambda source, chunk: None)
 print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])  # ru_maxrss counts what forked us
 """

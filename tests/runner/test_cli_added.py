@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines import MODULES, user
+from git_agent_runner.engines import MODULES, added
 from support.added import PROFILE, add, program
 from support.cli import Cli, ask
 from support.gitrepo import GitRepo
@@ -292,7 +292,7 @@ def test_a_version_on_stderr_is_one(mine: Cli) -> None:
 )
 def test_nothing_is_looked_for_unless_it_is_asked_for(cli: Cli, words: list[str], looked: bool) -> None:
     cli.begin("codex")
-    code = f"import sys; from git_agent_runner import cli; cli.main({words}); print('{user.__name__}' in sys.modules)"
+    code = f"import sys; from git_agent_runner import cli; cli.main({words}); print('{added.__name__}' in sys.modules)"
     done = subprocess.run(
         (sys.executable, "-P", "-c", code),
         cwd=cli.repo.path,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store.locks import locked
+from git_agent_runner.store.files.locks import locked
 from support.added import WREN, WREN_PROGRAM, add, program
 from support.cli import Cli
 from support.terminal import Person

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Session
-from git_agent_runner.store import copies
-from git_agent_runner.store.locks import locked
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.files.locks import locked
 from support.cli import STAND_INS, Cli, ask
 from support.engines.stand_in import IDS
 from support.noted import line, noted
@@ -47,7 +47,7 @@ def test_a_session_begun_by_hand_becomes_this_branchs_run(cli: Cli, engine: str)
     assert cli.ok("log", "--no-pager").out.splitlines()[-1].endswith("nothing was run")
     assert done.err.splitlines()[-1] == 'resume    git agent resume "<message>"'
     assert len(cli.calls()) == 1, "no engine was started"
-    assert copies.read(cli.layout, record.run_id, session), "and its session is kept from now on"
+    assert session_copies.read(cli.layout, record.run_id, session), "and its session is kept from now on"
     cli.ok("resume", "go on")
     assert (cli.record().session.value, cli.attempt(2).resumed) == (session, "yes")
     assert cli.run("doctor").out == "nothing is wrong\n"
@@ -328,10 +328,10 @@ def die(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("place", "made"),
     [
-        pytest.param("git_agent_runner.store.attempts.begin", False, id="before the attempt"),
-        pytest.param("git_agent_runner.store.attempts.save", False, id="before attempt.yaml"),
-        pytest.param("git_agent_runner.store.index.Index.create", True, id="before the record"),
-        pytest.param("git_agent_runner.store.noting.write", True, id="before the note"),
+        pytest.param("git_agent_runner.store.records.attempts.begin", False, id="before the attempt"),
+        pytest.param("git_agent_runner.store.records.attempts.save", False, id="before attempt.yaml"),
+        pytest.param("git_agent_runner.store.records.index.Index.create", True, id="before the record"),
+        pytest.param("git_agent_runner.store.notes.writing.write", True, id="before the note"),
         pytest.param("git_agent_runner.store.pointer.write", True, id="before the pointer"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.store.index import Index
+from git_agent_runner.store.records.index import Index
 from support.cli import Cli
 
 # The flags of `<engine> --help` that attach a file to the prompt.

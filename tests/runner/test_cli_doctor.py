@@ -16,13 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.commands import doctor_finding, doctor_setup
 from git_agent_runner.context import Context
-from git_agent_runner.model import Record, Repository, Settings
-from git_agent_runner.settings import Config
-from git_agent_runner.store import attempts, notes
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.core.model import Record, Repository, Settings
+from git_agent_runner.git.settings import Config
+from git_agent_runner.maintain.doctor import finding as doctor_finding
+from git_agent_runner.maintain.doctor import setup
+from git_agent_runner.store import notes
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.index import Index
 from support import docs
 from support.cli import Cli
 from support.runs import leave
@@ -348,7 +350,7 @@ def test_a_repository_that_may_not_be_written() -> None:
         layout = Layout(str(folder))
         ctx = Context(facts, layout, Index(layout), Settings(), Config(()), {}, str(folder))
         known = doctor_finding.Known(ctx, {}, {}, (), notes.Notes({}, ()), 0.0, doctor_finding.Seen(ctx.layout))
-        assert unprivileged(lambda: [finding.code for finding in doctor_setup.read_only(known)]) == "['read_only']"
+        assert unprivileged(lambda: [finding.code for finding in setup.read_only(known)]) == "['read_only']"
         assert unprivileged(lambda: (folder / "x").write_text("x")) == "PermissionError"
     finally:
         folder.chmod(0o755)
@@ -390,5 +392,5 @@ def test_a_running_run_is_left_alone(cli: Cli) -> None:
 def test_the_page_explains_every_code() -> None:
     page = (docs.ROOT / "docs/recovery.md").read_text()
     explained = {row[0].strip("`") for row in docs.rows(docs.section(page, "Doctor"))}
-    sources = "".join(path.read_text() for path in Path(doctor_setup.__file__).parent.glob("doctor*.py"))
+    sources = "".join(path.read_text() for path in Path(setup.__file__).parent.glob("*.py"))
     assert explained == set(re.findall(r'Finding\(\s*"([a-z_]+)"', sources))

@@ -13,7 +13,7 @@ from git_agent_runner.conversation import formats, place
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
-from git_agent_runner.store import attempts
+from git_agent_runner.store.records import attempts
 from support.cli import Cli
 
 SAME = ("claude", "codex", "gemini", "opencode")

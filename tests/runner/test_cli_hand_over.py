@@ -14,10 +14,11 @@ import pytest
 from git_agent_extractors.model import Session
 from git_agent_runner.conversation import formats
 from git_agent_runner.conversation.messages import Message
-from git_agent_runner.engines import load, opencode_store
+from git_agent_runner.core.model import Earlier
+from git_agent_runner.engines import load
+from git_agent_runner.engines.opencode import store
 from git_agent_runner.engines.spec import Piece, StoreQuery
-from git_agent_runner.model import Earlier
-from git_agent_runner.store import attempts
+from git_agent_runner.store.records import attempts
 from support.cli import Cli
 
 FOLDERS = {"claude": ".claude/projects", "codex": ".codex/sessions"}
@@ -232,11 +233,11 @@ def test_settings_of_opencodes_that_name_no_model_do_not_count(tmp_path: Path, t
     config = tmp_path / ".config/opencode/opencode.json"
     config.parent.mkdir(parents=True)
     config.write_text(text)
-    assert opencode_store.model(query) is None
+    assert store.model(query) is None
     folder = tmp_path / ".local/share/opencode"
     folder.mkdir(parents=True)
     (folder / "opencode.db").write_text("no database")
-    assert opencode_store.model(query) is None
+    assert store.model(query) is None
 
 
 def test_the_newest_message_names_opencodes_model(tmp_path: Path) -> None:
@@ -247,7 +248,7 @@ def test_the_newest_message_names_opencodes_model(tmp_path: Path) -> None:
         for at, (role, name) in enumerate([("user", "old"), ("user", "new"), ("assistant", "no")]):
             data = {"role": role, "model": {"providerID": "p", "modelID": name}}
             database.execute("INSERT INTO message VALUES (?, ?, ?)", (str(at), at, json.dumps(data)))
-    assert opencode_store.model(StoreQuery({"HOME": str(tmp_path)}, str(tmp_path), (1, 18, 33))) == "p/new"
+    assert store.model(StoreQuery({"HOME": str(tmp_path)}, str(tmp_path), (1, 18, 33))) == "p/new"
 
 
 def test_a_number_of_tokens_that_is_none_is_named(cli: Cli) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from git_agent_extractors.model import Session
 from git_agent_fixtures.recording.processes import over
-from git_agent_runner.store import attempts
-from git_agent_runner.store.index import Index
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.index import Index
 from support.cli import Cli, wait_for
 from support.waiting import PATIENCE, until
 

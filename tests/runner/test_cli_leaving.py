@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 from support.cli import Cli
 from support.gitrepo import GitRepo
 from support.runs import START, find, leave

@@ -15,9 +15,9 @@ import pytest
 
 from git_agent_runner import context
 from git_agent_runner.conversation import backup, place
-from git_agent_runner.model import Record
-from git_agent_runner.store import copies
-from git_agent_runner.store.copies import MANIFEST, TOO_LARGE
+from git_agent_runner.core.model import Record
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.session_copies import MANIFEST, TOO_LARGE
 from support.cli import Cli, Done
 
 ENGINES = ("codex", "claude", "gemini", "opencode", "iflow", "qwen", "copilot")
@@ -60,7 +60,7 @@ def turns(cli: Cli, engine: str) -> str:
 
 def folder(cli: Cli, record: Record) -> Path:
     """Where the run keeps its copy."""
-    return Path(copies.place(cli.layout, record.run_id, str(record.session.value)))
+    return Path(session_copies.place(cli.layout, record.run_id, str(record.session.value)))
 
 
 def warnings(done: Done) -> list[str]:
@@ -290,7 +290,7 @@ def test_a_full_disk_keeps_the_copy_of_before(here: Cli, monkeypatch: pytest.Mon
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (32 * 1024, hard))
     try:
-        from git_agent_runner.errors import UserError
+        from git_agent_runner.core.errors import UserError
 
         with pytest.raises(UserError, match="codex's session could not be copied: File too large") as caught:
             backup.keep(context.load(), here.attempt())
@@ -335,7 +335,7 @@ def test_each_session_of_a_run_has_a_copy_of_its_own(cli: Cli) -> None:
 
 
 def test_a_killed_attempt_is_copied_when_it_is_settled(cli: Cli) -> None:
-    from git_agent_runner.store import attempts
+    from git_agent_runner.store.records import attempts
 
     begun = cli.begin("codex")
     attempts.save(cli.layout, cli.attempt()._replace(ended_at=None))

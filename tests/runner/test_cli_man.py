@@ -8,7 +8,7 @@ import click
 import pytest
 
 from git_agent_runner.cli import COMMANDS, git_agent
-from git_agent_runner.model import Settings
+from git_agent_runner.core.model import Settings
 from support import docs
 
 PAGE = docs.ROOT / "docs/git-agent.1"

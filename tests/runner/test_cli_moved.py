@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from git_agent_extractors.model import Session
+from git_agent_runner.core.model import Record
 from git_agent_runner.engines.files import dashes
-from git_agent_runner.model import Record
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner.store import joining, notes
+from git_agent_runner.store import notes
+from git_agent_runner.store.notes import joining
 from support.chaos import KILL, KNOWN, waiting
 from support.cli import Cli
 from support.gitrepo import GitRepo, make

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store.index import Index
+from git_agent_runner.store.records.index import Index
 from support.cli import Cli
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner.engines import MODULES
-from git_agent_runner.store import liveness
+from git_agent_runner.store.files import liveness
 from support import schemas
 from support.cli import Cli
 from support.terminal import Person

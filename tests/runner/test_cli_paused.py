@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.supervise.capture import PIPE
+from git_agent_runner.process.capture import PIPE
 from support.cli import Cli
 from support.gitrepo import GitRepo
 from support.waiting import PATIENCE, until

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.model import Record
-from git_agent_runner.store import attempts, pointer
-from git_agent_runner.store.index import Index
+from git_agent_runner.core.model import Record
+from git_agent_runner.store import pointer
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.index import Index
 from support.cli import Cli, ask
 from support.runs import leave
 from support.waiting import until
@@ -230,10 +231,10 @@ def die(*_: object, **__: object) -> None:
     ("place", "forgotten"),
     [
         pytest.param("git_agent_runner.store.gitconfig.unset", False, id="before the pointer"),
-        pytest.param("git_agent_runner.store.atomic.remove", False, id="before the record"),
+        pytest.param("git_agent_runner.core.atomic.remove", False, id="before the record"),
         pytest.param("os.rename", False, id="before the directory"),
-        pytest.param("git_agent_runner.pruning.throw_away", True, id="before it is emptied"),
-        pytest.param("git_agent_runner.store.linepick.drop", True, id="before the note"),
+        pytest.param("git_agent_runner.maintain.pruning.throw_away", True, id="before it is emptied"),
+        pytest.param("git_agent_runner.store.notes.drop.drop", True, id="before the note"),
     ],
 )
 def test_killed_on_the_way(here: Cli, monkeypatch: pytest.MonkeyPatch, place: str, forgotten: bool) -> None:

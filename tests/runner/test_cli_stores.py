@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store import copies
+from git_agent_runner.store import session_copies
 from support.cli import Cli, ask
 
 FILES = {
@@ -45,10 +45,10 @@ def move(here: Cli, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 def folder(here: Cli) -> Path:
     record = here.record()
-    return Path(copies.place(here.layout, record.run_id, str(record.session.value)))
+    return Path(session_copies.place(here.layout, record.run_id, str(record.session.value)))
 
 
-def kept(here: Cli, name: str = copies.MANIFEST) -> str:
+def kept(here: Cli, name: str = session_copies.MANIFEST) -> str:
     """The text of the run's copy, or of another beside it."""
     manifest = json.loads((folder(here) / name).read_text())
     return "".join((folder(here) / file["sha256"]).read_text() for file in manifest["files"])
@@ -77,8 +77,8 @@ def test_two_homes_in_turn_lose_nothing(
         assert word in said(first, engine)
         assert word in kept(here)
     assert "never" not in kept(here)
-    assert "alpha" in kept(here, copies.REPLACED)
-    assert "beta" not in kept(here, copies.REPLACED)
+    assert "alpha" in kept(here, session_copies.REPLACED)
+    assert "beta" not in kept(here, session_copies.REPLACED)
 
 
 @pytest.mark.parametrize("engine", ["codex", "opencode"])
@@ -142,7 +142,7 @@ def test_another_account_s_store_is_not_entered(
 
 def test_another_store_does_not_tell_what_came_of_an_attempt(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """git-agent was killed; where the next one looks, nobody knows the session that the engine did begin. faults A9"""
-    from git_agent_runner.store import attempts
+    from git_agent_runner.store.records import attempts
 
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(here.home / "work"))
     ask("start", "-e", "claude", "the plan")
@@ -196,7 +196,7 @@ def test_a_tampered_copy_makes_no_file_but_the_session_s_own(here: Cli, engine: 
     """faults C5"""
     begun = here.begin(engine)
     session = str(begun.session.value)
-    path = folder(here) / copies.MANIFEST
+    path = folder(here) / session_copies.MANIFEST
     manifest = json.loads(path.read_text())
     manifest["files"].append({**manifest["files"][0], "path": name.format(session)})
     path.write_text(json.dumps(manifest))
@@ -215,7 +215,7 @@ def test_a_document_that_names_another_session_is_not_imported(here: Cli, harm: 
     """faults C5"""
     begun = here.begin("opencode")
     place = folder(here)
-    manifest = json.loads((place / copies.MANIFEST).read_text())
+    manifest = json.loads((place / session_copies.MANIFEST).read_text())
     document = json.loads((place / manifest["files"][0]["sha256"]).read_bytes())
     message = document["messages"][0]
     if harm == "session":
@@ -231,7 +231,7 @@ def test_a_document_that_names_another_session_is_not_imported(here: Cli, harm: 
     name = sha256(data).hexdigest()
     (place / name).write_bytes(data)
     manifest["files"] = [{**manifest["files"][0], "sha256": name, "size": len(data)}]
-    (place / copies.MANIFEST).write_text(json.dumps(manifest))
+    (place / session_copies.MANIFEST).write_text(json.dumps(manifest))
     done = here.run("resume", "go on")
     assert (done.status, "cannot be restored: it is" in done.lines[0]) == (128, True)
     with closing(sqlite3.connect(there(here.home, "opencode"))) as opened:

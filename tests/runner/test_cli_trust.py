@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_extractors.model import Session
-from git_agent_runner.store.index import Index
+from git_agent_runner.store.records.index import Index
 from support.cli import Cli
 
 ESCAPES = "\x1b[2J\x07\u009b31m\u202e"

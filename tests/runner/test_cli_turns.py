@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from git_agent_extractors.model import Session
-from git_agent_runner.model import Record
-from git_agent_runner.store import attempts
-from git_agent_runner.store.locks import is_locked
+from git_agent_runner.core.model import Record
+from git_agent_runner.store.files.locks import is_locked
+from git_agent_runner.store.records import attempts
 from support.cli import Cli, wait_for
 from support.waiting import PATIENCE, until
 
@@ -217,8 +217,8 @@ def test_kill_ends_an_engine_whose_git_agent_is_gone(cli: Cli) -> None:
 DEAF = """
 import signal, sys
 from git_agent_runner.store import holding, locks
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.store.records.index import Index
+from git_agent_runner.store.files.layout import Layout
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 layout = Layout(sys.argv[1])
 record = Index(layout).read(sys.argv[2])

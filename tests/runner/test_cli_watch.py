@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.policies import taken
-from git_agent_runner.policies.decide import JITTER
+from git_agent_runner.unattended.policies import taken
+from git_agent_runner.unattended.policies.decide import JITTER
 from support.cli import Cli
 from support.waiting import PATIENCE, until
 from support.watching import CRASH, kept, messages, ours, policies

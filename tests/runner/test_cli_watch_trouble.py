@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner import worker
-from git_agent_runner.policies import watching
+from git_agent_runner.unattended import worker
+from git_agent_runner.unattended.policies import watch as watching
 from support.cli import Cli, ask, wait_for
 from support.waiting import PATIENCE, until
 from support.watching import CRASH, kept, ours, policies

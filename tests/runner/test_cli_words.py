@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import present
+from git_agent_runner.console import lines as present
 from git_agent_runner.engines import MODULES, load
 from support.cli import Cli
 from support.terminal import Person

@@ -19,22 +19,28 @@ import psutil
 import pytest
 
 from git_agent_extractors import ordinary
-from git_agent_runner import candidates, context, git, pruning, refs
-from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands import doctor_examine, many, progress
+from git_agent_runner import context, git
+from git_agent_runner.adopt.write import attempt_of
+from git_agent_runner.console import progress
 from git_agent_runner.context import timestamp
+from git_agent_runner.core.clock import began
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
-from git_agent_runner.identity import Identities, Run
-from git_agent_runner.policies import watching
-from git_agent_runner.policies.model import Policy
-from git_agent_runner.policies.watching import Watch
-from git_agent_runner.pruning import Criteria
-from git_agent_runner.store import attempts, cache, locks, rows
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.rows import Row
-from git_agent_runner.supervise.signals import Inbox
-from git_agent_runner.times import began
+from git_agent_runner.find import candidates
+from git_agent_runner.find.identity import Identities, Run
+from git_agent_runner.git import refs
+from git_agent_runner.maintain import pruning
+from git_agent_runner.maintain.doctor import examine
+from git_agent_runner.maintain.pruning import Criteria
+from git_agent_runner.process.signals import Inbox
+from git_agent_runner.store.files import locks
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records import attempts, listing, rows
+from git_agent_runner.store.records.rows import Row
+from git_agent_runner.unattended import resume_all
+from git_agent_runner.unattended.policies import watch as watching
+from git_agent_runner.unattended.policies.model import Policy
+from git_agent_runner.unattended.policies.watch import Watch
 from support.cli import Cli, ask
 from support.runs import START, leave
 
@@ -83,7 +89,7 @@ def test_prune_walks_only_directories_whose_size_is_asked_for(
 
     monkeypatch.setattr(pruning, "size", size)
     ctx = context.load()
-    runs = pruning.choose(ctx, cache.listing(ctx.layout, 2.0**33).rows, criteria, 2.0**33)
+    runs = pruning.choose(ctx, listing.listing(ctx.layout, 2.0**33).rows, criteria, 2.0**33)
     assert [run.row.handle for run in runs if not run.kept] == ["aaaaaaaa"]
     assert sorted(asked) == walked
 
@@ -101,7 +107,7 @@ def test_doctor_reads_each_attempt_once(cli: Cli, monkeypatch: pytest.MonkeyPatc
         return whole(path, limit)
 
     monkeypatch.setattr(ordinary, "whole", counted)
-    known, _ = doctor_examine.examine()
+    known, _ = examine.examine()
     assert sorted(known.runs) == ["aaaaaaaa", "bbbbbbbb"]
     assert sorted(path for path in read if path.endswith("attempt.yaml")) == sorted(
         f"{layout.attempt(run_id, 1)}/attempt.yaml" for run_id in known.runs.values()
@@ -168,7 +174,7 @@ def test_prune_asks_for_all_reflogs_at_once(cli: Cli, monkeypatch: pytest.Monkey
     monkeypatch.chdir(cli.repo.path)
     monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
     ctx = context.load()
-    rows = cache.listing(ctx.layout, 2.0**33).rows
+    rows = listing.listing(ctx.layout, 2.0**33).rows
     runs = pruning.choose(ctx, rows, Criteria(merged=True), 2.0**33)
     assert {run.row.branch for run in runs if not run.kept} == {"one", "gone"}
 
@@ -181,7 +187,7 @@ def test_doctor_says_when_pointers_slow_every_git_command(
     with open(cli.repo.path / ".git" / "config", "a", encoding="utf-8") as file:
         file.writelines(f'[branch "b{number}"]\n\tagentHandle = aaaaaaaa\n' for number in range(count))
     monkeypatch.chdir(cli.repo.path)
-    found = [one for one in doctor_examine.examine()[1] if one.code == "pointers_many"]
+    found = [one for one in examine.examine()[1] if one.code == "pointers_many"]
     assert [" ".join(one.problem.split()[:2]) for one in found] == said
     assert all(one.mend.startswith("git agent prune --merged") for one in found)
 
@@ -224,17 +230,17 @@ def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
     monkeypatch.setattr(attempts, "latest", None)
     monkeypatch.setattr(attempts, "standing", None)
     monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
-    assert many.resume_all(context.load(), many.Wanted(None, dry_run=True)) == 0
+    assert resume_all.resume_all(context.load(), resume_all.Wanted(None, dry_run=True)) == 0
 
 
 @pytest.mark.parametrize(
     "command",
     [
         pytest.param(
-            lambda ctx: pruning.choose(ctx, cache.listing(ctx.layout, 2.0**33).rows, Criteria(merged=True), 2.0**33),
+            lambda ctx: pruning.choose(ctx, listing.listing(ctx.layout, 2.0**33).rows, Criteria(merged=True), 2.0**33),
             id="prune",
         ),
-        pytest.param(lambda ctx: many.resume_all(ctx, many.Wanted(None, dry_run=True)), id="resume"),
+        pytest.param(lambda ctx: resume_all.resume_all(ctx, resume_all.Wanted(None, dry_run=True)), id="resume"),
     ],
 )
 def test_a_run_is_compared_with_no_branch_that_never_had_its_name(
@@ -280,7 +286,7 @@ def test_resume_all_asks_git_no_more_often_for_more_runs(
         linked.git("checkout", "-q", "--detach")
         with monkeypatch.context() as patched:
             patched.setattr(git, "_spawn", counted)
-            many.resume_all(context.load(), many.Wanted(None, dry_run=True))
+            resume_all.resume_all(context.load(), resume_all.Wanted(None, dry_run=True))
         asked.append(len(spawned))
         spawned.clear()
     assert asked == asked[:1] * 3
@@ -301,7 +307,7 @@ def test_prune_reads_no_attempt_of_a_completed_run(here: Cli, monkeypatch: pytes
         return whole(path, limit)
 
     ctx = context.load()
-    listed = cache.listing(ctx.layout, 2.0**33).rows
+    listed = listing.listing(ctx.layout, 2.0**33).rows
     monkeypatch.setattr(ordinary, "whole", read_whole)
     held = locks.try_lock(ctx.layout.run_lock("cccccccc"))
     assert held
@@ -389,14 +395,14 @@ def test_watch_lists_the_runs_again_only_after_a_write(here: Cli, monkeypatch: p
 
     with open("/dev/zero", "rb") as ready:
         inbox = Rounds(ready.fileno(), 5, between)
-        work = cache.work
+        work = listing.work
 
-        def counted(layout: Layout, now: float) -> cache.Listing:
+        def counted(layout: Layout, now: float) -> listing.Listing:
             listed.append(len(inbox.read))
             return work(layout, now)
 
-        monkeypatch.setattr(cache, "work", counted)
-        monkeypatch.setattr(cache, "_RACY_NS", -(10**18))
+        monkeypatch.setattr(listing, "work", counted)
+        monkeypatch.setattr(listing, "_RACY_NS", -(10**18))
         Watch(context.load(), Policy(), 1, cast("Inbox", inbox)).run(once=False)
     for lock in held:
         lock.release()
@@ -466,7 +472,7 @@ def test_list_reads_no_row_beyond_those_that_it_shows(
     handles = [f"{number:08x}" for number in range(60)]
     for number, handle in enumerate(handles):
         leave(cli.repo, handle, "record", updated_at=f"2026-11-27T10:15:{number:02}.250Z")
-    cache.listing(cli.layout, time.time() + 3600)
+    listing.listing(cli.layout, time.time() + 3600)
     file = Path(cli.layout.cache_file)
     whole = file.read_bytes()
     *before, rows = whole.partition(b"\n\n")
@@ -492,10 +498,10 @@ def test_status_of_a_branch_without_a_run_looks_at_no_run_of_others(
         leave(here.repo, f"{number:08x}", "record note", branch="other")
     here.repo.switch_new("mine")
     here.repo.commit("mine")
-    monkeypatch.setattr(cache, "_MANY", 2)
+    monkeypatch.setattr(listing, "_MANY", 2)
     monkeypatch.setattr(candidates, "SUSPECTS", 1)
     ctx = context.load()
-    cache.listing(ctx.layout, time.time() + 3600)
+    listing.listing(ctx.layout, time.time() + 3600)
     assert ask("status") == 128  # the file of what the notes name is made
     asked: list[str] = []
     read: list[str] = []

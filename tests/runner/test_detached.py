@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner import settings
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.git import settings
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo, dates, make
 from support.runs import START, find, leave

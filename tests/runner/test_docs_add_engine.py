@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines import form, profile_form
+from git_agent_runner.engines.added import form, profile_form
 from support import docs
 from support.added import PROFILE, WREN, program
 from support.cli import Cli

@@ -7,9 +7,11 @@ import json
 import pytest
 from ruamel.yaml import YAML
 
-from git_agent_runner.settings import read
-from git_agent_runner.store import attempts, document, noteline, pointer, records
-from git_agent_runner.store.document import Shape
+from git_agent_runner.git.settings import read
+from git_agent_runner.store import pointer, records
+from git_agent_runner.store.notes import noteline
+from git_agent_runner.store.records import attempts, document
+from git_agent_runner.store.records.document import Shape
 from support import docs
 from support.gitrepo import GitRepo
 

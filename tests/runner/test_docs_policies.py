@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.policies import form
-from git_agent_runner.policies.model import VALID
+from git_agent_runner.unattended.policies import form
+from git_agent_runner.unattended.policies.model import VALID
 from support.docs import ROOT, blocks, inline_code, rows, section
 
 TEXT = (ROOT / "docs/policies.md").read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store import locks
+from git_agent_runner.store.files import locks
 from support.cli import Cli, ask
 from support.docs import ROOT, blocks, section
 from support.runs import leave

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.adopted import attempt_of
-from git_agent_runner.commands import doctor_examine
-from git_agent_runner.commands.doctor_finding import Finding
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
-from git_agent_runner.store import attempts, locks
+from git_agent_runner.adopt.write import attempt_of
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.maintain.doctor import examine
+from git_agent_runner.maintain.doctor.finding import Finding
+from git_agent_runner.store.files import locks
+from git_agent_runner.store.records import attempts
 from support.cli import Cli, ask
 from support.runs import leave
 
@@ -54,7 +55,7 @@ def finding(cli: Cli, code: str, harm: Harm) -> Finding:
     attempts.new_run(cli.layout, record.run_id)
     attempts.begin(cli.layout, ended)
     harm(cli, record)
-    _, found = doctor_examine.examine()
+    _, found = examine.examine()
     (one,) = (one for one in found if one.code == code)
     return one
 

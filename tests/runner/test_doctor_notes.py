@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.model import Record
+from git_agent_runner.core.model import Record
 from git_agent_runner.store.notes import REF
 from support.cli import Cli
 

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import pytest
 
+from git_agent_runner.core.errors import UsageError
 from git_agent_runner.engines import arguments, load
 from git_agent_runner.engines.spec import Option
-from git_agent_runner.errors import UsageError
 
 OPTIONS = (
     Option(("-m", "--model"), "one", "model"),

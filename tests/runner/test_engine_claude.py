@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args, rejected, widening
-from git_agent_runner.engines.claude import ENGINE
-from git_agent_runner.engines.claude_flags import OPTIONS
+from git_agent_runner.engines.claude.command import ENGINE
+from git_agent_runner.engines.claude.flags import OPTIONS
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version, parse_version
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
 
 STORES = Path(__file__).parent / "stores" / "claude"
 SITE = "/home/ada/site"  # where the sessions in the stores were made

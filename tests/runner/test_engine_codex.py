@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args, overlay, rejected, widening
-from git_agent_runner.engines.codex import ENGINE
-from git_agent_runner.engines.codex_flags import OPTIONS
+from git_agent_runner.engines.codex.command import ENGINE
+from git_agent_runner.engines.codex.flags import OPTIONS
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version, parse_version
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
 
 STORES = Path(__file__).parent / "stores" / "codex"
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings/codex"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.contract import PROMISES, Sample, compiled, launch
 from git_agent_runner.engines.spec import Version
-from git_agent_runner.errors import UserError
 
 UUID = "0199c9a8-5b1e-7a10-8f00-1234567890ab"
 SESSIONS = {

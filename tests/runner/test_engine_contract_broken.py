@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.contract import PROMISES, Sample, broken
 from git_agent_runner.engines.spec import Engine, Launch, Option
-from git_agent_runner.invocation import Invocation
 from support.added import SESSION, engine
 
 SAMPLE = Sample((1, 10), SESSION)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines.arguments import launch_args, rejected
-from git_agent_runner.engines.copilot import ENGINE
-from git_agent_runner.engines.copilot_flags import OPTIONS
+from git_agent_runner.engines.copilot.command import ENGINE
+from git_agent_runner.engines.copilot.flags import OPTIONS
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version
-from git_agent_runner.errors import UserError
 
 NEW: Version = (1, 0, 102)
 UUID = "6139371d-6881-467e-b281-537696eec3f5"

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines import contract, profile_form
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.engines import contract
+from git_agent_runner.engines.added import profile_form
 from git_agent_runner.engines.arguments import overlay
 from git_agent_runner.engines.spec import Engine, Launch, StoreQuery
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
 from support.added import FORMS, HEAD, PROFILE, READING, SESSION, WREN, engine
 from support.docs import ROOT
 

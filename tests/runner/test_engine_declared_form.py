@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from git_agent_runner.engines import form, patterns, profile_form
+from git_agent_runner.engines.added import form, patterns, profile_form
 from support.added import HEAD, PROFILE
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines import declared_store, declared_table
+from git_agent_runner.engines.added import sessions, table
 from git_agent_runner.engines.spec import Engine, StoreQuery
 from support.added import PROFILE, SESSION, engine
 
@@ -172,7 +172,7 @@ def test_a_document_of_another_form(tmp_path: Path, folder: Path, text: str) -> 
 
 def test_a_document_is_read_up_to_a_limit(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_all(folder, SESSION, str(tmp_path), MADE)
-    monkeypatch.setattr(declared_store, "LARGEST", 10)
+    monkeypatch.setattr(sessions, "LARGEST", 10)
     found = of(ALL).locate(query(tmp_path, SESSION))
     assert (found.state, "larger than" in found.detail) == ("unknown", True)
 
@@ -195,7 +195,7 @@ def test_a_document_is_read_up_to_a_limit(tmp_path: Path, folder: Path, monkeypa
 def test_a_database_of_another_form_says_nothing(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, definition: str
 ) -> None:
-    monkeypatch.setattr(declared_table, "_STEPS", 10_000)
+    monkeypatch.setattr(table, "_STEPS", 10_000)
     with closing(sqlite3.connect(folder / "all.db")) as store:
         store.execute(definition)
     assert of(TABLE).locate(query(tmp_path, SESSION)).state == "unknown"

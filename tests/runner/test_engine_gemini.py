@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args, parse, rejected, widening
-from git_agent_runner.engines.gemini import ENGINE, OPTIONS
+from git_agent_runner.engines.gemini.command import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Launch, StoreQuery, Version, parse_version
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
 
 STORES = Path(__file__).parent / "stores" / "gemini"
 SITE = "/home/ada/site"  # where the sessions in the stores were made

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.engines.gemini import ENGINE
+from git_agent_runner.engines.gemini.command import ENGINE
 from git_agent_runner.engines.spec import Launch
 from support.cli import Cli
 from support.gitrepo import GitRepo

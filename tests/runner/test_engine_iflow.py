@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.attempt.checks import check_version, fitting
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args
-from git_agent_runner.engines.iflow import ENGINE, OPTIONS
+from git_agent_runner.engines.iflow.command import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Launch, StoreQuery, Version
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.preflight import check_version, fitting
 
 SITE = "/home/ada/site"
 ID = "session-7895fd9b-5534-4722-9329-112e8ef3ba1e"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.attempt.checks import check_version
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import directory, launch_args, rejected, widening
-from git_agent_runner.engines.opencode import ENGINE, OPTIONS
+from git_agent_runner.engines.opencode.command import ENGINE, OPTIONS
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.preflight import check_version
 
 STORES = Path(__file__).parent / "stores" / "opencode"
 SITE = "/home/ada/site"  # where the sessions in the stores were made

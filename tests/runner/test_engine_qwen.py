@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines.arguments import launch_args, rejected, widening
-from git_agent_runner.engines.qwen import ENGINE, STDIN_LIMIT
-from git_agent_runner.engines.qwen_flags import OPTIONS
+from git_agent_runner.engines.qwen.command import ENGINE, STDIN_LIMIT
+from git_agent_runner.engines.qwen.flags import OPTIONS
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version
-from git_agent_runner.errors import UserError
 
 NEW: Version = (0, 24, 4)
 MIDDLE: Version = (0, 10, 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import git_agent_runner
-from git_agent_runner import child
+from git_agent_runner.process import child
 from support.cli import Cli
 
 SCRIPTS = Path(sys.executable).parent

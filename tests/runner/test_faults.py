@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import steps
-from git_agent_runner.model import Attempt
-from git_agent_runner.store import attempts
+from git_agent_runner.core import checkpoints
+from git_agent_runner.core.model import Attempt
+from git_agent_runner.store.records import attempts
 from support import faults
 from support.cli import PROGRAM, Cli, Done
 from support.faults import Fault
@@ -107,7 +107,7 @@ def test_only_the_engine_is_killed(cli: Cli, tmp_path: Path, step: str) -> None:
 
 def test_every_step_is_a_point() -> None:
     """And one that the product no longer reaches fails above."""
-    assert {step for step, _ in (*faults.START_POINTS, *faults.RESUME_POINTS)} == set(steps.STEPS)
+    assert {step for step, _ in (*faults.START_POINTS, *faults.RESUME_POINTS)} == set(checkpoints.STEPS)
 
 
 @pytest.mark.long_matrix(2)

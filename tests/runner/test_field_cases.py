@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.spec import Launch, Version
-from git_agent_runner.errors import UserError
 from support.cli import Cli
 from support.gitrepo import make
 

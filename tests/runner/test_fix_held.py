@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.fixing.held import Process, in_hook
+from git_agent_runner.review.fixing.held import Process, in_hook
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.fixing import swap
-from git_agent_runner.fixing.swap import Busy, Content
+from git_agent_runner.review.fixing import swap
+from git_agent_runner.review.fixing.swap import Busy, Content
 
 OLD, NEW = b"1\nbad\n3\n", b"1\ngood\n3\n"
 

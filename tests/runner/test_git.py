@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import git
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Repository
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Repository
 from support.gitrepo import GitRepo, make
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import refs
+from git_agent_runner.git import refs
 from support.gitrepo import EPOCH, GitRepo, make
 
 LATER = EPOCH + 1000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import handover
+from git_agent_runner.windows import handover
 from support.cli import Cli, ask
 
 SECRET = "the password is swordfish; -a 'q'"

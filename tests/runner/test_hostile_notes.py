@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from git_agent_runner.adopt.trust import launch_args
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Note
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Engine, Option
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Note
-from git_agent_runner.store import noteline, noting
-from git_agent_runner.trust import launch_args
+from git_agent_runner.store.notes import noteline, writing
 from support.cli import Cli, ask
 from support.engines import stores
 from support.gitrepo import GitRepo
@@ -63,7 +63,7 @@ def world(here: Cli, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> World
 
     here.repo.git("branch", "mine")
     own = leave(here.repo, OURS, "record pointer", branch="mine")
-    noting.write(here.repo.facts(), here.repo.git("rev-parse", "HEAD~1"), own)
+    writing.write(here.repo.facts(), here.repo.git("rev-parse", "HEAD~1"), own)
     stores.save("codex", CODEX, "hello")
     there = here.repo.clone(tmp_path / "there")
     here.repo.git("remote", "add", "theirs", str(there.path))

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner.store import attempts
-from git_agent_runner.store.holding import session_lock
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.session_locks import session_lock
 from support.cli import Cli, ask
 from support.engines import stand_in, stores
 from support.hostile import CODEX, ESCAPES, RAW

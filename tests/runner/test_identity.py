@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import pointing, refs, steps
 from git_agent_runner.cli import main
-from git_agent_runner.errors import UserError
-from git_agent_runner.identity import Span, lived
-from git_agent_runner.store import attempts
+from git_agent_runner.core import checkpoints
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.find import pointing
+from git_agent_runner.find.identity import Span, lived
+from git_agent_runner.git import refs
+from git_agent_runner.store.records import attempts
 from support import stored
 from support.cli import Cli
 from support.gitrepo import EPOCH, GitRepo, dates
@@ -372,11 +374,11 @@ def test_a_run_that_began_first_takes_no_branch_when_its_engine_is_there_at_last
     """Faults A20: the other run has begun, and ended, before the pointer was moved; it began later all the same."""
     later: list[str] = []
 
-    def watcher(step: steps.Step) -> None:
+    def watcher(step: checkpoints.Step) -> None:
         if step == "engine-spawned" and not later:
             later.append(here.begin(FAKE_ID="new").handle)
 
-    monkeypatch.setattr(steps, "watcher", watcher)
+    monkeypatch.setattr(checkpoints, "watcher", watcher)
     assert main(["start", "-e", "codex", "one"]) == 0
     assert here.pointers() == {"main": later[0]}
 

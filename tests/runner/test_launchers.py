@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import engines, settings
-from git_agent_runner.errors import UserError
-from git_agent_runner.launchers.command import PLACES, Window, environment, script
-from git_agent_runner.launchers.opening import open_window, plan_opening
-from git_agent_runner.launchers.terminals import LINE_BYTES, TERMINALS, Facts, detect
+from git_agent_runner import engines
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.git import settings
+from git_agent_runner.windows.command import PLACES, Window, environment, script
+from git_agent_runner.windows.opening import open_window, plan_opening
+from git_agent_runner.windows.terminals import LINE_BYTES, TERMINALS, Facts, detect
 
 # Each tries to run `touch canary`, to become a flag, to end a quote, or not to survive.
 HOSTILE = (

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import probe
-from git_agent_runner.engines import load
-from git_agent_runner.errors import UserError
-from git_agent_runner.policies import taken
-from git_agent_runner.policies.taken import Kept
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.engines import load, probe
+from git_agent_runner.unattended.policies import taken
+from git_agent_runner.unattended.policies.taken import Kept
 from support.cli import Cli, ask
 from support.runs import leave, record
 

@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from git_agent_extractors.model import Session
-from git_agent_runner.model import Note
-from git_agent_runner.redact import fit
+from git_agent_runner.core.model import Note
+from git_agent_runner.engines.redact import fit
 from git_agent_runner.store import notes
 from support.noted import handles, line, record
 

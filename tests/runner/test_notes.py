@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from git_agent_runner.store import notes, noting
+from git_agent_runner.store import notes
+from git_agent_runner.store.notes import writing
 from support.gitrepo import GitRepo, make
 from support.noted import REF, handles, line, noted, raw, record
 
@@ -19,7 +20,7 @@ def test_write_and_read_back(repo: GitRepo) -> None:
     facts = repo.facts()
     assert notes.read(facts) == notes.Notes({}, ())
     assert not notes.exists(facts)
-    noting.write(facts, facts.head, record())
+    writing.write(facts, facts.head, record())
     assert raw(repo) == notes.render(record()) + "\n"
     assert notes.exists(facts)
     head = repo.head()
@@ -36,7 +37,7 @@ def test_other_lines_stay_byte_for_byte(repo: GitRepo, other: str) -> None:
     facts = repo.facts()
     for attempt in (1, 2):
         changed = record(updated_at=f"2026-11-27T10:15:0{attempt}Z")
-        noting.write(facts, facts.head, changed)
+        writing.write(facts, facts.head, changed)
         whole = before if before.endswith("\n") else f"{before}\n"
         assert raw(repo) == whole + notes.render(changed) + "\n"
 
@@ -44,7 +45,7 @@ def test_other_lines_stay_byte_for_byte(repo: GitRepo, other: str) -> None:
 def test_own_line_is_replaced_where_it_stands(repo: GitRepo) -> None:
     noted(repo, f"{line('00000001')}\n{line()}\n{line('00000002')}\n{line()}\n")
     facts = repo.facts()
-    noting.write(facts, facts.head, record(host="new"))
+    writing.write(facts, facts.head, record(host="new"))
     expected = [line("00000001"), notes.render(record(host="new")), line("00000002")]
     assert raw(repo).split("\n")[:-1] == expected
 
@@ -53,7 +54,7 @@ def test_configured_notes_ref_changes_nothing(repo: GitRepo, monkeypatch: pytest
     repo.git("config", "core.notesRef", "refs/notes/other")
     monkeypatch.setenv("GIT_NOTES_REF", "refs/notes/third")
     facts = repo.facts()
-    noting.write(facts, facts.head, record())
+    writing.write(facts, facts.head, record())
     assert handles(notes.read(facts).by_commit[repo.head()]) == ["7f3a9c21"]
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/notes") == REF
 
@@ -63,22 +64,22 @@ def test_sha256_and_linked_worktree(tmp_path: Path) -> None:
     repo.commit("c")
     linked = repo.worktree(tmp_path / "linked", "side")
     head = linked.commit("c2")
-    noting.write(linked.facts(), head, record())
+    writing.write(linked.facts(), head, record())
     assert handles(notes.read(repo.facts()).by_commit[head]) == ["7f3a9c21"]
 
 
 def test_write_after_the_work_tree_is_gone(repo: GitRepo, tmp_path: Path) -> None:
     facts = repo.worktree(tmp_path / "linked", "side").facts()
     repo.git("worktree", "remove", str(tmp_path / "linked"))
-    noting.write(facts, facts.head, record())
+    writing.write(facts, facts.head, record())
     assert handles(notes.read(repo.facts()).by_commit[repo.head()]) == ["7f3a9c21"]
 
 
 def test_nearest_is_the_first_commit_with_a_wanted_run(repo: GitRepo) -> None:
     facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
-    noting.write(facts, facts.head, record(branch="other"))
-    noting.write(facts, parent, record("00000001"))
-    noting.write(facts, parent, record("00000002", updated_at="2026-11-28T00:00:00.000Z"))
+    writing.write(facts, facts.head, record(branch="other"))
+    writing.write(facts, parent, record("00000001"))
+    writing.write(facts, parent, record("00000002", updated_at="2026-11-28T00:00:00.000Z"))
     commits = [repo.head(), parent]
     assert handles(notes.nearest(facts, commits, lambda note: note.branch == "main")) == ["00000002", "00000001"]
     assert handles(notes.nearest(facts, commits, lambda _: True)) == ["7f3a9c21"]
@@ -89,8 +90,8 @@ def test_nearest_is_the_first_commit_with_a_wanted_run(repo: GitRepo) -> None:
 def test_nearest_beyond_the_first_ones(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(notes, limit, 1)
     facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
-    noting.write(facts, facts.head, record(branch="other"))
-    noting.write(facts, parent, record("00000001"))
+    writing.write(facts, facts.head, record(branch="other"))
+    writing.write(facts, parent, record("00000001"))
     found = notes.nearest(facts, [repo.head(), parent], lambda note: note.branch == "main")
     assert handles(found) == ["00000001"]
 
@@ -98,8 +99,8 @@ def test_nearest_beyond_the_first_ones(repo: GitRepo, monkeypatch: pytest.Monkey
 def test_small_batches_read_the_same(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notes, "BATCH_LIMIT", 1)
     facts, parent = repo.facts(), repo.git("rev-parse", "HEAD~1")
-    noting.write(facts, facts.head, record())
-    noting.write(facts, parent, record("00000001"))
+    writing.write(facts, facts.head, record())
+    writing.write(facts, parent, record("00000001"))
     assert len(notes.read(facts).by_commit) == 2
 
 
@@ -108,14 +109,14 @@ def test_note_that_is_too_large_is_named_and_not_read(repo: GitRepo) -> None:
     facts = repo.facts()
     found = notes.read(facts)
     assert found == notes.Notes({}, (notes.Wrong(repo.head(), "larger than 1 MiB, not read"),))
-    with pytest.raises(noting.NoteFailed, match="larger than 1 MiB"):
-        noting.write(facts, facts.head, record())
+    with pytest.raises(writing.NoteFailed, match="larger than 1 MiB"):
+        writing.write(facts, facts.head, record())
 
 
 def test_notes_of_commits_that_are_gone(repo: GitRepo) -> None:
     """After a squash merge and gc most notes hang on commits that nobody has (glassfrog-clipper#71)."""
     facts, lost = repo.facts(), repo.head()
-    noting.write(facts, facts.head, record())
+    writing.write(facts, facts.head, record())
     repo.git("reset", "-q", "--hard", "HEAD~1")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
@@ -153,8 +154,8 @@ def test_entries_that_are_no_notes_are_passed_over(repo: GitRepo) -> None:
 
 def test_without_a_commit(empty_repo: GitRepo) -> None:
     facts = empty_repo.facts()
-    with pytest.raises(noting.NoteFailed) as caught:
-        noting.write(facts, facts.head, record())
+    with pytest.raises(writing.NoteFailed) as caught:
+        writing.write(facts, facts.head, record())
     assert caught.value.message == "the note could not be written: there is no commit yet"
 
 
@@ -164,16 +165,16 @@ def test_without_an_identity(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
         monkeypatch.delenv(name)
     before = (repo.path / ".git/config").read_text()
-    with pytest.raises(noting.NoteFailed) as caught:
-        noting.write(facts, facts.head, record())
+    with pytest.raises(writing.NoteFailed) as caught:
+        writing.write(facts, facts.head, record())
     assert caught.value.reason == "git does not know who you are; set user.name and user.email"
     assert (repo.path / ".git/config").read_text() == before
 
 
 def test_record_that_no_reader_would_take(repo: GitRepo) -> None:
     facts = repo.facts()
-    with pytest.raises(noting.NoteFailed, match="too long"):
-        noting.write(facts, facts.head, record(branch="x" * (64 << 10)))
+    with pytest.raises(writing.NoteFailed, match="too long"):
+        writing.write(facts, facts.head, record(branch="x" * (64 << 10)))
     assert not notes.exists(facts)
 
 
@@ -183,11 +184,11 @@ def test_locked_ref_is_tried_again_and_then_named(repo: GitRepo) -> None:
     lock.parent.mkdir(parents=True)
     lock.touch()
     pauses: list[float] = []
-    with pytest.raises(noting.NoteFailed, match=r"refs/notes/agent cannot be updated: .*agent.lock"):
-        noting.write(facts, facts.head, record(), sleep=pauses.append)
-    assert len(pauses) == len(noting.PAUSES)
+    with pytest.raises(writing.NoteFailed, match=r"refs/notes/agent cannot be updated: .*agent.lock"):
+        writing.write(facts, facts.head, record(), sleep=pauses.append)
+    assert len(pauses) == len(writing.PAUSES)
     lock.unlink()
-    noting.write(facts, facts.head, record())
+    writing.write(facts, facts.head, record())
     assert raw(repo) == notes.render(record()) + "\n"
 
 
@@ -195,7 +196,7 @@ def test_writer_that_does_not_know_our_lock_loses_nothing(repo: GitRepo) -> None
     """The other program moves the ref between our look at it and our swap: the swap fails and we start again."""
     facts = repo.facts()
     attempts: list[str] = []
-    put = noting.put
+    put = writing.put
 
     def interrupted(*args: Any) -> None:
         put(*args)
@@ -204,8 +205,8 @@ def test_writer_that_does_not_know_our_lock_loses_nothing(repo: GitRepo) -> None
         attempts.append(args[1])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noting, "put", interrupted)
-        noting.write(facts, facts.head, record(), sleep=lambda _: None)
+        patch.setattr(writing, "put", interrupted)
+        writing.write(facts, facts.head, record(), sleep=lambda _: None)
     assert len(attempts) == 2
     assert (raw(repo, "HEAD~1"), raw(repo)) == ("by hand\n", notes.render(record()) + "\n")
 
@@ -213,7 +214,7 @@ def test_writer_that_does_not_know_our_lock_loses_nothing(repo: GitRepo) -> None
 WRITER = """
 import os, sys
 from git_agent_runner.git import discover
-from git_agent_runner.model import Record
+from git_agent_runner.core.model import Record
 from git_agent_runner.store import noting, notes
 handle, commit = sys.argv[1:]
 run = f"20261127T101502Z-codex-{handle}"
@@ -270,7 +271,7 @@ def test_rewritten_history_keeps_its_runs(repo: GitRepo, rewrite: list[str], seq
     facts = repo.facts()
     notes.ensure_config(facts)
     for commit, handle in old.items():
-        noting.write(facts, commit, record(handle))
+        writing.write(facts, commit, record(handle))
     repo.git(*rewrite, env={"GIT_SEQUENCE_EDITOR": f"sed -i '{sequence}'", "GIT_COMMITTER_DATE": "1800000000 +0000"})
     assert repo.head() not in old
     found, problems = notes.parse(raw(repo))
@@ -281,10 +282,10 @@ def test_rewritten_history_keeps_its_runs(repo: GitRepo, rewrite: list[str], seq
 @pytest.mark.parametrize("strategy", ["union", "cat_sort_uniq"])
 def test_merged_notes_stay_readable(repo: GitRepo, strategy: str) -> None:
     facts = repo.facts()
-    noting.write(facts, facts.head, record("00000001"))
+    writing.write(facts, facts.head, record("00000001"))
     repo.git("update-ref", "refs/notes/remote", REF)
     repo.git("notes", "--ref=refs/notes/remote", "append", "-m", line("00000002"))
-    noting.write(facts, facts.head, record("00000003"))
+    writing.write(facts, facts.head, record("00000003"))
     repo.git("notes", f"--ref={REF}", "merge", "-q", "-s", strategy, "refs/notes/remote")
     found, problems = notes.parse(raw(repo))
     assert (set(handles(found)), problems) == ({"00000001", "00000002", "00000003"}, [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.commands import doctor_examine
+from git_agent_runner.maintain.doctor import examine
 from support.cli import Cli, ask
 from support.runs import leave
 
@@ -61,7 +61,7 @@ def test_a_file_of_the_year_11999(here: Cli) -> None:
     (folder / "stdout").write_text("x")
     seconds = (11999 - 1970) * 31556952
     os.utime(folder, (seconds, seconds))
-    _, found = doctor_examine.examine()
+    _, found = examine.examine()
     for one in found:
         if one.code == "attempt_unreadable" and one.repair:
             one.repair()

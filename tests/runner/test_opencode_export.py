@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner.engines.opencode_store import export
+from git_agent_runner.engines.opencode.store import export
 from git_agent_runner.engines.spec import StoreQuery
 
 ID = "ses_dde9082aeffe2x5oTtdU7381lP"

@@ -12,8 +12,9 @@ import pytest
 
 from git_agent_runner import context
 from git_agent_runner.cli import git_agent
-from git_agent_runner.commands import many, resume, start
-from git_agent_runner.errors import UserError
+from git_agent_runner.commands import resume, start
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.unattended import resume_all
 from support import docs
 from support.cli import Cli, ask
 
@@ -82,7 +83,7 @@ def test_the_readme_says_which_options_exclude_each_other(
         (start, "choose_engine"),
         (start, "newest_with_session"),
         (resume, "find"),
-        (many, "resume_all"),
+        (resume_all, "resume_all"),
     ):
         monkeypatch.setattr(module, function, stop)
     assert set(refused(name, capfd)) == said(name)

@@ -9,7 +9,7 @@ from support.waiting import PATIENCE
 
 WATCHER = """
 import os, sys, time
-from git_agent_runner.supervise.parent import git_gone
+from git_agent_runner.process.parent import git_gone
 gone = git_gone()
 print(gone(), flush=True)
 while not gone():

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from git_agent_runner import parse
-from git_agent_runner.errors import UsageError
+from git_agent_runner.console import parse
+from git_agent_runner.core.errors import UsageError
 
 NAMES = ("--message", "--message-file")
 

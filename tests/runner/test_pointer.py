@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import settings
+from git_agent_runner.git import settings
 from git_agent_runner.store import gitconfig, pointer
 from support.gitrepo import GitRepo
 from support.stored import written

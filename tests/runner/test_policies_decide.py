@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from git_agent_extractors.model import Status
-from git_agent_runner.policies.decide import JITTER, Taken, decide
-from git_agent_runner.policies.model import Action, ActionKind, Policy, Rule, Trouble
+from git_agent_runner.unattended.policies.decide import JITTER, Taken, decide
+from git_agent_runner.unattended.policies.model import Action, ActionKind, Policy, Rule, Trouble
 
 NEVER = 0.0
 DEAD = Trouble("on_dead", None, since=1000.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.policies import form
-from git_agent_runner.policies.model import Action, Rule
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.unattended.policies import form
+from git_agent_runner.unattended.policies.model import Action, Rule
 
 THE_ISSUES_OWN = """
 on_dead  = { action = "resume", message = "Continue from where you left off.", append = true, attempts = 2 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import context
-from git_agent_runner.policies import notify
+from git_agent_runner.unattended.policies import notify
 from support.cli import Cli
 
 SEEN = {"DISPLAY": ":0"}

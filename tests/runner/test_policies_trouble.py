@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import context
-from git_agent_runner.policies.trouble import LONGEST, retry_after
+from git_agent_runner.unattended.policies.trouble import LONGEST, retry_after
 from support.cli import Cli
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.present import fatal, pasteable, print_json, table
-from git_agent_runner.text import quote, shown
+from git_agent_runner.console.lines import fatal, pasteable, print_json, table
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.core.text import quote, shown
 
 WORDS = [
     pytest.param("", id="nothing"),

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines import load
+from git_agent_runner.engines.probe import Probe, flags, probe, user_cache_dir
 from git_agent_runner.engines.spec import Engine, Version, parse_version
-from git_agent_runner.errors import UserError
-from git_agent_runner.probe import Probe, flags, probe, user_cache_dir
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ROOT / "tests" / "support" / "engines"
@@ -100,7 +100,7 @@ def test_a_remembered_answer_imports_no_process_machinery(place: Place) -> None:
     code = f"""
 import sys
 from types import SimpleNamespace
-from git_agent_runner.probe import probe
+from git_agent_runner.engines.probe import probe
 engine = SimpleNamespace(name="codex", binary="codex")
 print(probe(engine, None, {place.environ!r}, {str(place.folder / "cache")!r}).version)
 print({{"psutil", "selectors", "subprocess", "platformdirs"}} & set(sys.modules))
@@ -257,7 +257,7 @@ def test_a_program_without_its_interpreter(place: Place) -> None:
 
 
 def test_a_program_that_hangs_is_ended_with_its_children(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("git_agent_runner.probe.TIMEOUT", 2.0)
+    monkeypatch.setattr("git_agent_runner.engines.probe.TIMEOUT", 2.0)
     place.program(f"trap '' INT TERM; echo $$ > {place.folder}/pid; sleep 600 & sleep 600")
     assert place.refusal().message == f"{place.bin}/codex --version gave no answer in 2 s"
     assert not Path(f"/proc/{(place.folder / 'pid').read_text().strip()}").exists()

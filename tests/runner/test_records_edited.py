@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from git_agent_runner import context
-from git_agent_runner.adopted import attempt_of
-from git_agent_runner.model import Record
-from git_agent_runner.store import attempts, noteline, notes
-from git_agent_runner.store.cache import Wanted, listing
-from git_agent_runner.store.joining import union
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.times import moment
+from git_agent_runner.adopt.write import attempt_of
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.model import Record
+from git_agent_runner.store import notes
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.notes import noteline
+from git_agent_runner.store.notes.joining import union
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.listing import Wanted, listing
 from support.cli import Cli
 from support.gitrepo import GitRepo
 from support.runs import find, index, leave, record

@@ -13,7 +13,8 @@ import pytest
 
 from git_agent_runner import engines
 from git_agent_runner.engines.spec import StoreQuery
-from git_agent_runner.store import locks, notes
+from git_agent_runner.store import notes
+from git_agent_runner.store.files import locks
 from support import docs
 from support.cli import Cli, ask
 from support.gitrepo import GitRepo, make

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_agent_extractors.model import Event
-from git_agent_runner.supervise.render import Renderer, render
+from git_agent_runner.console.render import Renderer, render
 
 
 @pytest.mark.parametrize(

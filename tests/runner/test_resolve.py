@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner import candidates, git
-from git_agent_runner.errors import UserError
+from git_agent_runner import git
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.find import candidates
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo
 from support.runs import START, find, leave, record

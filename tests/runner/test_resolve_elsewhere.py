@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo, make
 from support.runs import START, find, index, leave

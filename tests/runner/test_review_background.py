@@ -15,7 +15,8 @@ import pytest
 from git_agent_runner.review import noted, outcomes
 from git_agent_runner.review.noted import Noted
 from git_agent_runner.review.verdict import Finding, Verdict
-from git_agent_runner.store import locks, notes
+from git_agent_runner.store import notes
+from git_agent_runner.store.files import locks
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 from support.runs import leave

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from git_agent_runner.probe import user_cache_dir
+from git_agent_runner.engines.probe import user_cache_dir
 from git_agent_runner.review.place import STEERING
 from support.cli import Cli, ask
 from support.reviewing import BAD, FINDING, answer, asked, calls, install, write
@@ -294,8 +294,19 @@ def test_a_known_verdict_loads_nothing_that_starts_an_engine(cli: Cli) -> None:
     done = subprocess.run(words, cwd=cli.repo.path, env=cli.environ(), capture_output=True, text=True, check=True)
     verdict, modules = done.stdout.splitlines()
     assert verdict.endswith("known from before)")
-    heavy = {"psutil", "subprocess", "shutil", "tempfile", "git_agent_runner.plan", "git_agent_runner.drive"}
-    heavy |= {"git_agent_runner.engines.claude", "git_agent_runner.review.asking", "git_agent_runner.review.noted"}
+    heavy = {
+        "psutil",
+        "subprocess",
+        "shutil",
+        "tempfile",
+        "git_agent_runner.attempt.plan",
+        "git_agent_runner.attempt.run",
+    }
+    heavy |= {
+        "git_agent_runner.engines.claude.command",
+        "git_agent_runner.review.asking",
+        "git_agent_runner.review.noted",
+    }
     assert heavy.isdisjoint(modules.split())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.supervise.screen import Screen
+from git_agent_runner.process.screen import Screen
 
 CLEAN = b"\x1b[0m\x1b[J"
 

@@ -9,7 +9,7 @@ import pytest
 
 from git_agent_runner.conversation.states import Behind, compare
 from git_agent_runner.engines import load
-from git_agent_runner.store.copies import Copy
+from git_agent_runner.store.session_copies import Copy
 
 COPY = Copy("claude", "2.1.332", "s", "/w", "/w", "2026-11-28T12:00:00.000Z", ())
 

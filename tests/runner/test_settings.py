@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import settings
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Settings
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Settings
+from git_agent_runner.git import settings
 from support.gitrepo import GitRepo
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.store import atomic
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=["umask 000", "umask 022", "umask 077"])

@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from git_agent_extractors.model import NO_SESSION, Session
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt
-from git_agent_runner.store import attempts
-from git_agent_runner.store.document import CorruptRecord
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.locks import locked
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.files.locks import locked
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.document import CorruptRecord
+from git_agent_runner.store.records.index import Index
 from support.stored import HANDLE, MOMENT, attempt, record, run_id
 
 RUN = run_id()

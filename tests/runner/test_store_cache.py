@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_agent_extractors.model import Session
-from git_agent_runner.store import cache, document, records, rows
-from git_agent_runner.store.cache import Wanted, listing
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.rows import Row
+from git_agent_runner.store import records
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records import document, rows
+from git_agent_runner.store.records import listing as cache
+from git_agent_runner.store.records.index import Index
+from git_agent_runner.store.records.listing import Wanted, listing
+from git_agent_runner.store.records.rows import Row
 from support.stored import HANDLE, MOMENT, record, run_id
 
 LATER = time.time() + 30 * 86400  # long after any file of a test was written: its entry is trusted

@@ -13,12 +13,13 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.store import attempts, holding
-from git_agent_runner.store.holding import Holder, Seat
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.liveness import boot_id, lives
-from git_agent_runner.store.locks import Lock, locked
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.store import session_locks
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.files.liveness import boot_id, lives
+from git_agent_runner.store.files.locks import Lock, locked
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.session_locks import Holder, Seat
 from support.stored import HANDLE, MOMENT, attempt, record, run_id
 from support.waiting import until
 
@@ -41,23 +42,23 @@ def engine() -> Iterator[psutil.Process]:
 
 
 def holder(layout: Layout, handle: str = HANDLE) -> Holder:
-    return holding.ourselves(layout, record(handle), MOMENT)
+    return session_locks.ourselves(layout, record(handle), MOMENT)
 
 
 def seat(layout: Layout, handle: str = HANDLE, session: str = SESSION, engine: str = "codex", **where: str) -> Seat:
     """As a run of that repository, whose person's HOME is beside it, sees the session."""
     environ = {"HOME": f"{os.path.dirname(layout.common_dir)}/home", **where}
-    path = holding.session_lock(layout, environ, (engine, f"{environ['HOME']}/.codex"), session)
+    path = session_locks.session_lock(layout, environ, (engine, f"{environ['HOME']}/.codex"), session)
     return Seat(path, session, handle, '"<message>"', layout.common_dir)
 
 
 def take(layout: Layout, handle: str = HANDLE, **what: str) -> Lock:
-    return holding.hold_session(seat(layout, handle, **what), holder(layout, handle))
+    return session_locks.hold_session(seat(layout, handle, **what), holder(layout, handle))
 
 
 def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) -> None:
     with take(layout):
-        for refuse in (lambda: take(layout, OTHER), lambda: holding.refuse_held(seat(layout, OTHER))):
+        for refuse in (lambda: take(layout, OTHER), lambda: session_locks.refuse_held(seat(layout, OTHER))):
             with pytest.raises(UserError) as caught:
                 refuse()
             assert caught.value.code == "session_held"
@@ -66,9 +67,9 @@ def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) ->
                 f" is at work on session {SESSION}"
             )
             assert caught.value.hints[0] == f'wait for it: git agent resume {OTHER} --wait "<message>"'
-    holding.refuse_held(seat(layout, OTHER))
+    session_locks.refuse_held(seat(layout, OTHER))
     with take(layout, OTHER):
-        assert holding.signed(seat(layout).path) == holder(layout, OTHER)
+        assert session_locks.signed(seat(layout).path) == holder(layout, OTHER)
 
 
 @pytest.mark.parametrize("handle", [HANDLE, OTHER], ids=["a copy", "a clone"])
@@ -76,7 +77,7 @@ def test_another_repository_is_a_second_writer_too(layout: Layout, tmp_path: Pat
     """faults A8: the session lies in the person's store, whatever repository it is resumed from."""
     other = Layout(str(tmp_path / "other"))
     with take(layout):
-        for refuse in (lambda: take(other, handle), lambda: holding.refuse_held(seat(other, handle))):
+        for refuse in (lambda: take(other, handle), lambda: session_locks.refuse_held(seat(other, handle))):
             with pytest.raises(UserError, match=f"run {HANDLE} .* is at work on session") as caught:
                 refuse()
             assert caught.value.code == "session_held"
@@ -85,7 +86,7 @@ def test_another_repository_is_a_second_writer_too(layout: Layout, tmp_path: Pat
 
 def test_another_store_holds_another_session(layout: Layout) -> None:
     with take(layout):
-        path = holding.session_lock(
+        path = session_locks.session_lock(
             layout, {"HOME": str(Path(layout.common_dir).parent / "home")}, ("codex", "/b"), SESSION
         )
         assert path != seat(layout).path
@@ -109,8 +110,8 @@ def test_sessions_and_engines_do_not_stand_in_each_others_way(layout: Layout) ->
         for engine, session in (("codex", "another"), ("claude", SESSION)):
             with take(layout, OTHER, engine=engine, session=session):
                 path = seat(layout, engine=engine, session=session).path
-                assert holding.signed(path) == holder(layout, OTHER)
-    assert holding.signed(seat(layout).path) == holder(layout)
+                assert session_locks.signed(path) == holder(layout, OTHER)
+    assert session_locks.signed(seat(layout).path) == holder(layout)
 
 
 @pytest.mark.parametrize("session", ["../../etc/passwd", "a\0b", "x" * 5000, "\udcff", "-rf /", ""])
@@ -125,7 +126,7 @@ def test_a_killed_writer_holds_nothing(layout: Layout) -> None:
     code = "\n".join(
         (
             "import time",
-            "from git_agent_runner.store.holding import Holder, Seat, hold_session",
+            "from git_agent_runner.store.session_locks import Holder, Seat, hold_session",
             f"me = Holder({OTHER!r}, '', 1, 0.0, '', '', '', '')",
             f"lock = hold_session(Seat(*{tuple(seat(layout))!r}), me)",
             "print('held', flush=True)",
@@ -151,7 +152,7 @@ def test_a_lock_that_is_signed_by_nobody_is_still_held(layout: Layout, text: byt
         Path(path).write_bytes(text)
         with pytest.raises(UserError, match=r"^another git-agent is at work on session "):
             take(layout)
-    holding.refuse_held(seat(layout, OTHER))
+    session_locks.refuse_held(seat(layout, OTHER))
 
 
 def left_behind(layout: Layout, engine: psutil.Process, **changes: Any) -> None:
@@ -169,7 +170,7 @@ def test_an_engine_that_outlived_its_git_agent_still_writes(layout: Layout, engi
     assert caught.value.message == (
         f"run {HANDLE} (codex is process {engine.pid}, though its git-agent was killed) is at work on session {SESSION}"
     )
-    holding.refuse_held(seat(layout))  # its own state tells of its own engine
+    session_locks.refuse_held(seat(layout))  # its own state tells of its own engine
     engine.kill()
     engine.wait()
     take(layout, OTHER).release()
@@ -189,7 +190,7 @@ def test_what_only_looks_like_an_engine_holds_nothing(
 ) -> None:
     left_behind(layout, engine, **changes)
     with take(layout, OTHER):
-        assert holding.signed(seat(layout).path) == holder(layout, OTHER)
+        assert session_locks.signed(seat(layout).path) == holder(layout, OTHER)
 
 
 def test_a_clock_that_was_set_does_not_bury_an_engine() -> None:
@@ -211,6 +212,6 @@ def test_a_number_that_no_process_has_signs_nothing(layout: Layout, pid: str) ->
     with locked(path):
         with open(path, "w") as file:
             file.write(json.dumps(holder(layout)._asdict()).replace(f'"pid": {os.getpid()}', f'"pid": {pid}'))
-        assert holding.signed(path) is None
+        assert session_locks.signed(path) is None
         with pytest.raises(UserError, match="another git-agent is at work"):
-            holding.refuse_held(seat(layout, OTHER))
+            session_locks.refuse_held(seat(layout, OTHER))

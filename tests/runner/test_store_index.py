@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Session
-from git_agent_runner.errors import UserError
-from git_agent_runner.store.document import CorruptRecord
-from git_agent_runner.store.index import HandleTaken, Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records.document import CorruptRecord
+from git_agent_runner.store.records.index import HandleTaken, Index
 from support.stored import HANDLE, record, worker, written
 
 CASES = Path(__file__).parent / "cases"

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.store.layout import Layout, handle_of, is_handle, is_run_id, new_handle, new_run_id
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.store.files.layout import Layout, handle_of, is_handle, is_run_id, new_handle, new_run_id
 
 LAYOUT = Layout("/r/.git")
 RUN = "20261127T101502Z-codex-7f3a9c21"

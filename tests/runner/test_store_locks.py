@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.store.locks import is_locked, locked, try_lock
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.store.files.locks import is_locked, locked, try_lock
 
 HOLD = """
 import sys
 sys.path[:0] = sys.argv[2:]
-from git_agent_runner.store.locks import try_lock
+from git_agent_runner.store.files.locks import try_lock
 lock = try_lock(sys.argv[1])
 print("held" if lock else "refused", flush=True)
 sys.stdin.read()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.store import noted, notes
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.store import notes
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.notes import noted
 from support.gitrepo import GitRepo
 from support.runs import leave
 

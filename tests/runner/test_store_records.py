@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from git_agent_extractors.model import Session, Status
-from git_agent_runner.model import Attempt, Earlier, Record
-from git_agent_runner.store import attempts, document, records
-from git_agent_runner.store.document import Shape
-from git_agent_runner.store.records import CorruptRecord
+from git_agent_runner.core.model import Attempt, Earlier, Record
+from git_agent_runner.store import records
+from git_agent_runner.store.records import CorruptRecord, attempts, document
+from git_agent_runner.store.records.document import Shape
 from support.stored import MOMENT, record, run_id
 
 CASES = Path(__file__).parent / "cases"
@@ -326,7 +326,8 @@ def test_each_field_has_one_key_and_the_last_is_required(shape: Shape[Any]) -> N
 def test_a_canonical_record_is_read_without_ruamel() -> None:
     code = """
 import sys
-from git_agent_runner.store import cache, records
+from git_agent_runner.store import records
+from git_agent_runner.store.records import listing
 records.parse(sys.stdin.read(), "p")
 print(*sys.modules)
 """
@@ -339,7 +340,7 @@ print(*sys.modules)
         check=True,
     )
     loaded = set(done.stdout.split())
-    assert "git_agent_runner.store.cache" in loaded
+    assert "git_agent_runner.store.records.listing" in loaded
     assert loaded.isdisjoint({"ruamel.yaml", "git", "psutil", "subprocess", "dataclasses", "pathlib", "datetime"})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.supervise.signals import ENDING, caught
+from git_agent_runner.process.signals import ENDING, caught
 from support.waiting import PATIENCE, until
 
 DRIVE = Path(__file__).parents[1] / "support" / "drive.py"
@@ -116,7 +116,7 @@ _LOOK = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
 _BACKGROUND = f"""
 import os, signal, sys
 from git_agent_runner.engines.spec import Invocation
-from git_agent_runner.supervise.spawn import run_headless
+from git_agent_runner.process.spawn import run_headless
 from support.drive import files
 from support.waiting import PATIENCE, until
 signal.signal(signal.SIGINT, signal.SIG_IGN)

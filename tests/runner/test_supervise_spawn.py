@@ -14,10 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.supervise.spawn import SpawnFailed, run_headless
-from git_agent_runner.supervise.watch import Outcome
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.process.lifetime import Outcome
+from git_agent_runner.process.spawn import SpawnFailed, run_headless
 from support.drive import files, invocation
 
 ENGINES = Path(__file__).parents[1] / "support" / "engines"

@@ -20,10 +20,10 @@ from typing import Any
 import psutil
 import pytest
 
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.supervise.spawn import SpawnFailed
-from git_agent_runner.supervise.terminal import run_terminal
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.process.spawn import SpawnFailed
+from git_agent_runner.process.terminal import run_terminal
 from support.drive import BEHAVE, invocation
 from support.waiting import PATIENCE
 

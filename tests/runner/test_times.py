@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_agent_runner.times import duration, told
+from git_agent_runner.core.clock import duration, told
 from support.cli import Cli
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from git_agent_runner.supervise import tree
+from git_agent_runner.process import tree
 
 ROOT = Path(__file__).parents[2]
 # Tests that run at the same time must not end each other's engines.
@@ -105,7 +105,7 @@ def test_we_are_never_part_of_it() -> None:
     """`resume --kill` may be typed by an agent of that very run; its shell is spared, too."""
     code = """
 import os
-from git_agent_runner.supervise import tree
+from git_agent_runner.process import tree
 print([tree.members(tree.root_of(pid, os.environ)) for pid in (os.getpid(), os.getppid())])
 """
     shell = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", code]

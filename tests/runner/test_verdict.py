@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_agent_extractors.model import NO_SESSION, Session, Status, Transcript
-from git_agent_runner.verdict import Asked, Ended, Verdict, exit_status, judge
+from git_agent_runner.attempt.verdict import Asked, Ended, Verdict, exit_status, judge
 
 OLD = Session("session_id", "old")
 

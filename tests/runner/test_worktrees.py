@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner import trees
-from git_agent_runner.errors import UserError
-from git_agent_runner.worktrees import Place, place
+from git_agent_runner.attempt.work_tree import Place, place
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.git import trees
 from support.gitrepo import GitRepo
 from support.runs import record
 

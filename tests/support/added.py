@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from git_agent_runner.engines import declared, profile_form
+from git_agent_runner.engines.added import declared, profile_form
 from git_agent_runner.engines.spec import Engine
 from support.docs import ROOT
 

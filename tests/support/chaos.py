@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from git_agent_runner import settings
-from git_agent_runner.errors import UserError
-from git_agent_runner.identity import Identities
-from git_agent_runner.resolve import resolve
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.find.identity import Identities
+from git_agent_runner.find.resolve import resolve
+from git_agent_runner.git import settings
 from git_agent_runner.store import notes
-from git_agent_runner.store.cache import listing
-from git_agent_runner.store.index import Index
+from git_agent_runner.store.records.index import Index
+from git_agent_runner.store.records.listing import listing
 from support.branching import Op, Oracle, git_words
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo, make

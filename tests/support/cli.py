@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import git_agent_runner.cli
-from git_agent_runner import settings
-from git_agent_runner.model import Attempt, Record
-from git_agent_runner.store import attempts, notes, pointer
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.core.model import Attempt, Record
+from git_agent_runner.git import settings
+from git_agent_runner.store import notes, pointer
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.index import Index
 from support import forks, schemas
 from support.gitrepo import GitRepo
 from support.waiting import PATIENCE, until

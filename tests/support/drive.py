@@ -12,9 +12,9 @@ import os
 import sys
 from pathlib import Path
 
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.supervise.spawn import AttemptFiles, run_headless
-from git_agent_runner.supervise.terminal import run_terminal
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.process.spawn import AttemptFiles, run_headless
+from git_agent_runner.process.terminal import run_terminal
 
 BEHAVE = str(Path(__file__).parent / "engines" / "behave.py")
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import psutil
 
 from git_agent_fixtures.recording.processes import over
-from git_agent_runner import cli, context, steps
+from git_agent_runner import cli, context
+from git_agent_runner.core import checkpoints
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -50,14 +51,14 @@ def main() -> int:
 def happen(step: str, nth: int, log: str, act: Callable[[], None]) -> None:
     seen = 0
 
-    def watcher(reached: steps.Step) -> None:
+    def watcher(reached: checkpoints.Step) -> None:
         nonlocal seen
         seen += reached == step
         if reached == step and seen == nth:
             note(log, f"{step} {nth}")
             act()
 
-    steps.watcher = watcher
+    checkpoints.watcher = watcher
 
 
 def fill_the_disk(nth: int, log: str) -> None:

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from git_agent_runner.core.model import Repository
 from git_agent_runner.git import discover
-from git_agent_runner.model import Repository
 
 EPOCH = 1_700_000_000  # 2023-11-14T22:13:20Z, the date of every commit and reflog entry unless a test says otherwise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from git_agent_extractors.model import Session
 from git_agent_runner import git
-from git_agent_runner.model import Note, Record
+from git_agent_runner.core.model import Note, Record
 from git_agent_runner.store import notes
 from support.gitrepo import GitRepo
 

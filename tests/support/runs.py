@@ -7,12 +7,13 @@ import time
 from typing import Any
 
 from git_agent_extractors.model import Session
-from git_agent_runner import settings, trees
-from git_agent_runner.model import Record
-from git_agent_runner.resolve import Resolved, resolve
-from git_agent_runner.store import noting, pointer
-from git_agent_runner.store.index import Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.core.model import Record
+from git_agent_runner.find.resolve import Resolved, resolve
+from git_agent_runner.git import settings, trees
+from git_agent_runner.store import pointer
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.notes import writing
+from git_agent_runner.store.records.index import Index
 from support.gitrepo import GitRepo
 
 START = "2026-11-27T10:15:02.250Z"
@@ -53,7 +54,7 @@ def leave(repo: GitRepo, handle: str, what: str = "record note pointer", **chang
     if "record" in what:
         index(repo).create(made)
     if "note" in what:
-        noting.write(facts, facts.head, made)
+        writing.write(facts, facts.head, made)
     if "pointer" in what:
         assert made.branch is not None
         pointer.write(facts, made.branch, handle)

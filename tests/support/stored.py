@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from git_agent_extractors.model import Session
-from git_agent_runner.model import Attempt, Record
-from git_agent_runner.store import index as store_index
-from git_agent_runner.store.index import HandleTaken, Index
-from git_agent_runner.store.layout import Layout
+from git_agent_runner.core.model import Attempt, Record
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records import index as store_index
+from git_agent_runner.store.records.index import HandleTaken, Index
 
 HANDLE = "7f3a9c21"
 MOMENT = "2026-11-27T10:15:02.000Z"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from git_agent_runner.policies import taken
+from git_agent_runner.unattended.policies import taken
 from support.cli import Cli, Done
 
 CRASH = "kill -9 $PPID"

@@ -16,8 +16,8 @@ from git_agent_fixtures import home
 from git_agent_fixtures.engines import Pin, cache_directory, install
 from git_agent_fixtures.server.serving import serving
 from git_agent_runner.engines import MODULES, load
+from git_agent_runner.engines.probe import flags, probe, user_cache_dir
 from git_agent_runner.engines.spec import parse_version
-from git_agent_runner.probe import flags, probe, user_cache_dir
 from system.evidence import evidence
 from system.support import BIN, World, end_all, prepare
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_agent_fixtures.engines import NEWEST, PINS
-from git_agent_runner.engines.opencode_store import export
+from git_agent_runner.engines.opencode.store import export
 from git_agent_runner.engines.spec import StoreQuery, parse_version
 from system.stores import forget, sessions
 from system.support import ALLOW, World, succeeded

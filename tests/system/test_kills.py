@@ -15,8 +15,8 @@ import pytest
 
 from git_agent_fixtures.engines import PINS
 from git_agent_fixtures.recording.processes import over
-from git_agent_runner.store.layout import Layout
-from git_agent_runner.store.locks import is_locked
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.files.locks import is_locked
 from support.waiting import until
 from system.stores import sessions
 from system.support import ALLOW, World, alive, end_all, refused, succeeded

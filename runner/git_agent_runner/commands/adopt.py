@@ -7,19 +7,21 @@ from typing import Any, NamedTuple
 
 import click
 
-from git_agent_runner import adopting, context, parse, refs, wording
-from git_agent_runner.adopted import Adoption, write
-from git_agent_runner.commands.find import Elsewhere, Where, find, resume_line
+from git_agent_runner import context
+from git_agent_runner.adopt import decide
+from git_agent_runner.adopt.write import Adoption, write
+from git_agent_runner.console import parse
+from git_agent_runner.console.lines import Summary, print_json, print_summary, say, warn
 from git_agent_runner.context import Context
-from git_agent_runner.engines import load
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.git import HEADS
-from git_agent_runner.model import Record
-from git_agent_runner.present import Summary, print_json, print_summary, say, warn
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.engines import load, wording
+from git_agent_runner.find.lookup import Elsewhere, Where, find, resume_line
+from git_agent_runner.find.tie import tie
+from git_agent_runner.git import HEADS, refs
 from git_agent_runner.store import pointer
-from git_agent_runner.store.index import PREFIX_LENGTH
-from git_agent_runner.store.layout import HANDLE_LENGTH, HEX
-from git_agent_runner.tying import tie
+from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX
+from git_agent_runner.store.records.index import PREFIX_LENGTH
 
 SCHEMA = 1
 
@@ -44,7 +46,7 @@ def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: 
         raise UsageError(f"--cwd: there is no directory '{cwd}'", hints=("give one that exists",))
     ctx = context.load()
     place = None if cwd is None else os.path.realpath(cwd)
-    wanted = adopting.Wanted(branch, place, parse.engine_args(), trust)
+    wanted = decide.Wanted(branch, place, parse.engine_args(), trust)
     found = _adoption(ctx, words, wanted)
     record, says, warnings, origin = _tied(ctx, found, wanted) if isinstance(found, Record) else _made(ctx, found)
     for line in says:
@@ -73,9 +75,9 @@ def _made(ctx: Context, adoption: Adoption) -> Adopted:
     return Adopted(record, (*adoption.says, *_replaced(ctx, record, before)), warnings, adoption.origin)
 
 
-def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
+def _tied(ctx: Context, run: Record, wanted: decide.Wanted) -> Adopted:
     """A run that is here already, whatever it was tied to: it is named."""
-    known = adopting.known(ctx, run, wanted)
+    known = decide.known(ctx, run, wanted)
     done = tie(ctx, known)
     was = f"branch '{run.branch}'" if run.branch else f"the work tree '{run.worktree}'"
     same = (run.branch, run.worktree_id if run.branch is None else "") == (
@@ -89,7 +91,7 @@ def _tied(ctx: Context, run: Record, wanted: adopting.Wanted) -> Adopted:
 def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
     """For a resume of a run that only a note knows: its record, made unless `dry_run`; or the reason why not."""
     try:
-        adoption = adopting.noted(ctx, elsewhere.note, adopting.Wanted(trusted=trusted))
+        adoption = decide.noted(ctx, elsewhere.note, decide.Wanted(trusted=trusted))
     except UserError as error:
         if error.code not in ("session_missing", "directory_outside"):
             return error
@@ -106,7 +108,7 @@ def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool
     return record
 
 
-def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> Adoption | Record:
+def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.Wanted) -> Adoption | Record:
     """What is to be made a run, or the run that is here already."""
     if len(words) > 2:
         raise UsageError("too many words", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
@@ -122,15 +124,15 @@ def _adoption(ctx: Context, words: tuple[str, ...], wanted: adopting.Wanted) -> 
         )
     engine = load(name, ctx.environ)
     if len(words) == 2:
-        return adopting.session(ctx, engine, words[1], wanted)
-    chosen = adopting.choose(ctx, engine, wanted.cwd or ctx.cwd)
-    return adopting.session(ctx, engine, chosen, wanted, "store")
+        return decide.session(ctx, engine, words[1], wanted)
+    chosen = decide.choose(ctx, engine, wanted.cwd or ctx.cwd)
+    return decide.session(ctx, engine, chosen, wanted, "store")
 
 
-def _noted(ctx: Context, handle: str, wanted: adopting.Wanted) -> Adoption | Record:
+def _noted(ctx: Context, handle: str, wanted: decide.Wanted) -> Adoption | Record:
     found = find(ctx, Where(handle))
     if isinstance(found, Elsewhere):
-        return adopting.noted(ctx, found.note, wanted)
+        return decide.noted(ctx, found.note, wanted)
     if isinstance(found, UserError):
         raise found
     return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from git_agent_runner import context
-from git_agent_runner.errors import UsageError
-from git_agent_runner.policies import places
-from git_agent_runner.policies.model import Action, Policy
-from git_agent_runner.present import say, warn
-from git_agent_runner.text import command_line, shown
+from git_agent_runner.console.lines import say, warn
+from git_agent_runner.core.errors import UsageError
+from git_agent_runner.core.text import command_line, shown
+from git_agent_runner.unattended.policies import places
+from git_agent_runner.unattended.policies.model import Action, Policy
 
 
 @click.command(short_help="Approve a tracked policies file in its present form")

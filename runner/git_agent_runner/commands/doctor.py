@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from git_agent_runner.commands import doctor_refs as refs
-from git_agent_runner.commands.doctor_examine import examine
-from git_agent_runner.commands.doctor_finding import Finding
-from git_agent_runner.errors import UserError
-from git_agent_runner.present import print_json, warn
-from git_agent_runner.text import shown
+from git_agent_runner.console.lines import print_json, warn
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import shown
+from git_agent_runner.maintain.doctor import refs
+from git_agent_runner.maintain.doctor.examine import examine
+from git_agent_runner.maintain.doctor.finding import Finding
 
 SCHEMA = 1
 ROUNDS = 4  # what is mended may show what was hidden by it: a record, then its attempt, then its note

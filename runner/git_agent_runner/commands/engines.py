@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from git_agent_runner import context
-from git_agent_runner.engines import MODULES, all_added, load, user
+from git_agent_runner.console.lines import print_json, table
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.model import Settings
+from git_agent_runner.core.text import shown
+from git_agent_runner.engines import MODULES, all_added, load
+from git_agent_runner.engines import added as user
+from git_agent_runner.engines.probe import probe, user_cache_dir
 from git_agent_runner.engines.spec import Engine, dotted, within
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.model import Settings
-from git_agent_runner.present import print_json, table
-from git_agent_runner.probe import probe, user_cache_dir
-from git_agent_runner.text import shown
 
 SCHEMA = 1
 SHIPPED = "shipped"

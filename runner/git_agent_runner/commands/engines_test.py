@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from git_agent_runner.attempt.checks import check_version
+from git_agent_runner.console.lines import hint, print_json
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Settings
+from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.engines import load
+from git_agent_runner.engines.probe import find_binary, flags, forget, probe, user_cache_dir
 from git_agent_runner.engines.spec import Engine, Version, dotted
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Settings
-from git_agent_runner.preflight import check_version
-from git_agent_runner.present import hint, print_json
-from git_agent_runner.probe import find_binary, flags, forget, probe, user_cache_dir
-from git_agent_runner.text import command_line, shown
 
 SCHEMA = 1
 # The flags by which engines take the id of a session to go on with; codex has a subcommand instead.

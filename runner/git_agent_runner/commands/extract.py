@@ -11,10 +11,10 @@ import click
 from git_agent_extractors.model import Transcript
 from git_agent_extractors.profile import Profile
 from git_agent_extractors.read import read_file, read_stream
+from git_agent_runner.console.lines import fatal, print_json, warn
+from git_agent_runner.core.errors import FATAL, UsageError, UserError
+from git_agent_runner.core.text import shown
 from git_agent_runner.engines import profile
-from git_agent_runner.errors import FATAL, UsageError, UserError
-from git_agent_runner.present import fatal, print_json, warn
-from git_agent_runner.text import shown
 
 
 @click.command(short_help="Read a recorded transcript")

@@ -9,14 +9,15 @@ import time
 
 import click
 
-from git_agent_runner import context, parse
+from git_agent_runner import context
+from git_agent_runner.console import parse
+from git_agent_runner.console.lines import hint, say, warn
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.fixing import held
-from git_agent_runner.fixing.check import words_of
-from git_agent_runner.fixing.door import Made, Ways, Wish, fix, to_apply
-from git_agent_runner.present import hint, say, warn
-from git_agent_runner.text import shown
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.text import shown
+from git_agent_runner.review.fixing import held
+from git_agent_runner.review.fixing.check import words_of
+from git_agent_runner.review.fixing.door import Made, Ways, Wish, fix, to_apply
 
 EVERY = 10.0  # seconds between two lines that say what goes on
 LINES = 40
@@ -63,7 +64,7 @@ def _unwanted(ctx: Context) -> str | None:
 
 
 def _fixed(ctx: Context, wish: Wish, parents: tuple[held.Process, ...], *, hooked: bool, restage: bool) -> int:
-    from git_agent_runner.supervise.parent import git_gone
+    from git_agent_runner.process.parent import git_gone
 
     over = threading.Event()
     ways = Ways(git_gone(), lambda engine: _tell_while(over, engine, wish))

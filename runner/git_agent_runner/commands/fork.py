@@ -10,17 +10,21 @@ from typing import Any
 
 import click
 
-from git_agent_runner import adopted, context, handover, parse, refs
-from git_agent_runner.commands.find import Where, find, found_record, resume_line
-from git_agent_runner.commands.policy import Wish, go
+from git_agent_runner import context
+from git_agent_runner.adopt import write
+from git_agent_runner.attempt.go import Wish, go
+from git_agent_runner.console import parse
+from git_agent_runner.console.lines import Summary, print_json, print_summary, say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import fork
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.model import Record
-from git_agent_runner.present import Summary, print_json, print_summary, say, warn
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.find.lookup import Where, find, found_record, resume_line
+from git_agent_runner.git import refs
 from git_agent_runner.store import pointer
-from git_agent_runner.store.index import PREFIX_LENGTH
-from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, new_handle, new_run_id
+from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX, new_handle, new_run_id
+from git_agent_runner.store.records.index import PREFIX_LENGTH
+from git_agent_runner.windows import handover
 
 SCHEMA = 1
 
@@ -117,8 +121,8 @@ def _commit(ctx: Context, revision: str) -> str:
 
 
 def _shown(ctx: Context, todo: fork.Fork, wish: Wish) -> int:
-    from git_agent_runner.commands.dry_run import dry_run
-    from git_agent_runner.plan import plan_resume
+    from git_agent_runner.attempt.dry_run import dry_run
+    from git_agent_runner.attempt.plan import plan_resume
 
     handle = new_handle(random.SystemRandom().choice)  # no run has it
     record = todo.record._replace(handle=handle, run_id=new_run_id(datetime.now(UTC), todo.record.agent_name, handle))
@@ -132,7 +136,7 @@ def _made(ctx: Context, todo: fork.Fork) -> tuple[Record, tuple[str, ...]]:
     """The new run, and what could not be written of it."""
     before = pointer.read(ctx.repo, ctx.config).get(todo.record.branch or "")
     fork.put(ctx, todo)
-    made, warnings = adopted.write(ctx, adopted.Adoption(todo.record, "record"))
+    made, warnings = write.write(ctx, write.Adoption(todo.record, "record"))
     with suppress(OSError):  # a longer way back to what was shortened; the conversation itself is there
         fork.remember(ctx, todo, made)
     if before and before != made.handle:

@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from git_agent_runner import context, refs
+from git_agent_runner import context
+from git_agent_runner.console.lines import hint, print_json, table, warn
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.identity import Identities
-from git_agent_runner.model import Note, State
-from git_agent_runner.present import hint, print_json, table, warn
-from git_agent_runner.store import attempts, cache
-from git_agent_runner.store.rows import Row
-from git_agent_runner.times import age, moment, told
+from git_agent_runner.core.clock import age, moment, told
+from git_agent_runner.core.model import Note, State
+from git_agent_runner.find.identity import Identities
+from git_agent_runner.git import refs
+from git_agent_runner.store.records import attempts, listing
+from git_agent_runner.store.records.rows import Row
 
 NEWEST = 50
 NOTED = "noted"  # the status of a run that only a note knows
@@ -29,8 +30,8 @@ def command(everything: bool, as_json: bool) -> int:
     """List this repository's runs, those of all branches and work trees, newest first."""
     ctx = context.look()
     now = time.time()
-    wanted = cache.Wanted(None if everything else NEWEST, reviews=everything)
-    found = cache.listing(ctx.layout, now, wanted, ctx.runs.warn)
+    wanted = listing.Wanted(None if everything else NEWEST, reviews=everything)
+    found = listing.listing(ctx.layout, now, wanted, ctx.runs.warn)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
     if noted := _noted(ctx, [row.handle for row in rows]) if everything or len(rows) < NEWEST else []:
@@ -96,7 +97,7 @@ def _cells(ctx: Context, row: Row, now: float, gone: set[str]) -> tuple[str, ...
 
 
 def _state(ctx: Context, row: Row) -> State:
-    return "finished" if row.status == NOTED else cache.state(ctx.layout, row)
+    return "finished" if row.status == NOTED else listing.state(ctx.layout, row)
 
 
 def status(ctx: Context, row: Row, now: State) -> str:

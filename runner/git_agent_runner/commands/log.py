@@ -13,17 +13,17 @@ import click
 from git_agent_extractors.model import Event
 from git_agent_extractors.read import events
 from git_agent_runner import context, engines
-from git_agent_runner.commands.find import Where, found_record
-from git_agent_runner.commands.pager import paged
+from git_agent_runner.attempt.spending import before, of_attempt, of_event
+from git_agent_runner.console.lines import print_json, warn
+from git_agent_runner.console.pager import paged
+from git_agent_runner.console.render import FULL, Renderer
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt, Record
-from git_agent_runner.present import print_json, warn
-from git_agent_runner.spending import before, of_attempt, of_event
-from git_agent_runner.store import attempts
-from git_agent_runner.supervise.render import FULL, Renderer
-from git_agent_runner.text import shown
-from git_agent_runner.times import moment
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt, Record
+from git_agent_runner.core.text import shown
+from git_agent_runner.find.lookup import Where, found_record
+from git_agent_runner.store.records import attempts
 
 SCHEMA = 1
 

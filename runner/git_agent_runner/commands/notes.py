@@ -6,16 +6,21 @@ import time
 
 import click
 
-from git_agent_runner import context, settings, sharing, wording
-from git_agent_runner.commands.policy import closed
+from git_agent_runner import context
+from git_agent_runner.attempt.go import closed
+from git_agent_runner.console.lines import hint, print_json, say
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.present import hint, print_json, say
-from git_agent_runner.resolve import resolve
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import shown
+from git_agent_runner.engines import wording
+from git_agent_runner.find.resolve import resolve
+from git_agent_runner.git import settings
+from git_agent_runner.maintain import sharing
+from git_agent_runner.maintain.sharing import Both
 from git_agent_runner.review import noted
-from git_agent_runner.sharing import Both
-from git_agent_runner.store import cache, joining, notes
-from git_agent_runner.text import shown
+from git_agent_runner.store import notes
+from git_agent_runner.store.notes import joining
+from git_agent_runner.store.records import listing
 
 SCHEMA = 1
 REMOTE = click.argument("remote", required=False)
@@ -44,7 +49,7 @@ def push(remote: str | None, as_json: bool) -> int:
 
 def _settle(ctx: Context) -> None:
     """A run whose git-agent was killed has no note yet, so other clones would take an older one for its branch's."""
-    for row in cache.listing(ctx.layout, time.time()).rows:
+    for row in listing.listing(ctx.layout, time.time()).rows:
         if row.status != "completed":
             closed(ctx, ctx.runs.read(row.handle))
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
-from git_agent_runner import context, pruning
-from git_agent_runner.commands.progress import counted
+from git_agent_runner import context
+from git_agent_runner.console.lines import print_json, table, warn
+from git_agent_runner.console.progress import counted
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.present import print_json, table, warn
-from git_agent_runner.pruning import Criteria, Run
-from git_agent_runner.store import cache
-from git_agent_runner.store.rows import Row
-from git_agent_runner.text import shown
-from git_agent_runner.times import age, duration, told
+from git_agent_runner.core.clock import age, duration, told
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.text import shown
+from git_agent_runner.maintain import pruning
+from git_agent_runner.maintain.pruning import Criteria, Run
+from git_agent_runner.store.records import listing
+from git_agent_runner.store.records.rows import Row
 
 SCHEMA = 1
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -76,7 +77,7 @@ def command(
         raise UsageError(what, hints=("name handles, or give --older-than, --keep-size or --merged",))
     ctx = context.load()
     now = time.time()
-    rows, problems = cache.listing(ctx.layout, now)
+    rows, problems = listing.listing(ctx.layout, now)
     for problem in problems:
         warn(f"skipped: {problem.message}")
     if handles:

@@ -7,15 +7,18 @@ from typing import Any
 
 import click
 
-from git_agent_runner import context, handover, parse, refs
-from git_agent_runner.commands.find import Elsewhere, Where, find
-from git_agent_runner.commands.policy import Act, Mode, Wish, go
+from git_agent_runner import context
+from git_agent_runner.attempt.go import Act, Mode, Wish, go
+from git_agent_runner.console import parse
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.model import Record
-from git_agent_runner.store.index import PREFIX_LENGTH
-from git_agent_runner.store.layout import HANDLE_LENGTH, HEX, is_handle
-from git_agent_runner.text import quote, shown
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.core.text import quote, shown
+from git_agent_runner.find.lookup import Elsewhere, Where, find
+from git_agent_runner.git import refs
+from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX, is_handle
+from git_agent_runner.store.records.index import PREFIX_LENGTH
+from git_agent_runner.windows import handover
 
 _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 
@@ -124,15 +127,15 @@ def command(  # noqa: PLR0917  click passes options by name
 
 
 def _opening() -> Act:
-    from git_agent_runner.commands.window import in_window  # only that form pays for it
+    from git_agent_runner.windows.resume import in_window  # only that form pays for it
 
     return in_window
 
 
 def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> int:
-    from git_agent_runner.commands import many, pool  # a rare need
+    from git_agent_runner.unattended import pool, resume_all  # a rare need
 
-    return many.resume_all(ctx, many.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
+    return resume_all.resume_all(ctx, resume_all.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
 
 
 def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:

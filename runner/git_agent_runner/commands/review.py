@@ -9,17 +9,18 @@ from typing import NamedTuple
 
 import click
 
-from git_agent_runner import context, parse
-from git_agent_runner.commands import review_told as told
-from git_agent_runner.commands.review_told import Result
+from git_agent_runner import context
+from git_agent_runner.console import parse
+from git_agent_runner.console.lines import say, warn
 from git_agent_runner.context import Context
-from git_agent_runner.errors import FATAL, UsageError, UserError
-from git_agent_runner.present import say, warn
+from git_agent_runner.core.errors import FATAL, UsageError, UserError
+from git_agent_runner.core.text import shown
 from git_agent_runner.review import content, door
+from git_agent_runner.review import report as told
 from git_agent_runner.review.content import Change
 from git_agent_runner.review.door import Report, Wish
+from git_agent_runner.review.report import Result
 from git_agent_runner.review.verdict import SEVERITIES
-from git_agent_runner.text import shown
 
 BLOCK, NO_VERDICT = 1, 3
 
@@ -131,7 +132,7 @@ def command(  # noqa: PLR0917  click passes options by name
         raise UsageError(f"'{shown(words[0])}' is one word too many", hints=("git agent review -h",))
     ctx = context.load(tell=not any(after.values()))
     if show is not None or fix is not None:
-        from git_agent_runner.commands import review_after  # what came of an earlier one
+        from git_agent_runner.review import after as review_after  # what came of an earlier one
 
         if show is not None:
             return review_after.show(ctx, show, block, trusted=trust, as_json=as_json)

@@ -7,11 +7,11 @@ import time
 import click
 
 from git_agent_runner import context
+from git_agent_runner.console.lines import print_json, table
 from git_agent_runner.context import Context
-from git_agent_runner.present import print_json, table
+from git_agent_runner.core.clock import age
 from git_agent_runner.review import form, noted, outcomes, queue
 from git_agent_runner.review.outcomes import Outcome
-from git_agent_runner.times import age
 
 NEWEST = 50
 

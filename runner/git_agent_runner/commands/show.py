@@ -10,20 +10,20 @@ import click
 
 from git_agent_extractors.model import SOURCES, Transcript
 from git_agent_runner import context
-from git_agent_runner.commands.doctor_sessions import expiring
-from git_agent_runner.commands.find import Where, found_record, resume_line
+from git_agent_runner.console.lines import print_json, warn
 from git_agent_runner.context import Context
+from git_agent_runner.core.clock import age, told
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt, Earlier, Record
+from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.engines import load
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt, Earlier, Record
-from git_agent_runner.policies import taken
-from git_agent_runner.policies.taken import Kept
-from git_agent_runner.present import print_json, warn
-from git_agent_runner.refs import commit_summary
-from git_agent_runner.store import attempts
-from git_agent_runner.store.liveness import living
-from git_agent_runner.text import command_line, shown
-from git_agent_runner.times import age, told
+from git_agent_runner.find.lookup import Where, found_record, resume_line
+from git_agent_runner.git.refs import commit_summary
+from git_agent_runner.maintain.doctor.sessions import expiring
+from git_agent_runner.store.files.liveness import living
+from git_agent_runner.store.records import attempts
+from git_agent_runner.unattended.policies import taken
+from git_agent_runner.unattended.policies.taken import Kept
 
 SCHEMA = 1
 
@@ -60,7 +60,7 @@ def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> 
 
 def why_not(ctx: Context, record: Record) -> UserError | None:
     """Why a resume would be refused just now, or None. The same checks, nothing started."""
-    from git_agent_runner.plan import plan_resume
+    from git_agent_runner.attempt.plan import plan_resume
 
     try:
         headless = load(record.agent_name).headless
@@ -155,7 +155,7 @@ def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[
 
 
 def _found(ctx: Context, attempt: Attempt) -> Transcript | None:
-    from git_agent_runner.settle import read_attempt
+    from git_agent_runner.attempt.settle import read_attempt
 
     try:
         return read_attempt(ctx, attempt, attempt.exit_status)

@@ -7,16 +7,19 @@ import time
 
 import click
 
-from git_agent_runner import context, handover, parse, wording
-from git_agent_runner.commands.find import newest_with_session
-from git_agent_runner.commands.policy import Wish, attempt, go, told, unattended
+from git_agent_runner import context
+from git_agent_runner.attempt.go import Wish, attempt, go, told, unattended
+from git_agent_runner.attempt.plan import choose_engine, plan_start
+from git_agent_runner.console import parse
+from git_agent_runner.console.lines import say
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UsageError, UserError
-from git_agent_runner.marks import DETACHED
-from git_agent_runner.plan import choose_engine, plan_start
-from git_agent_runner.present import say
-from git_agent_runner.resolve import at_hand
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.marks import DETACHED
+from git_agent_runner.engines import wording
+from git_agent_runner.find.lookup import newest_with_session
+from git_agent_runner.find.resolve import at_hand
 from git_agent_runner.store import pointer
+from git_agent_runner.windows import handover
 
 
 @click.command(cls=parse.EngineCommand, short_help="Start an agent on this branch")
@@ -138,8 +141,8 @@ def _on_branches(
     *,
     as_json: bool,
 ) -> int:
-    from git_agent_runner.commands import branches, pool  # a rare need
+    from git_agent_runner.unattended import pool, start_many  # a rare need
 
-    named = (*names, *(branches.read_names(file) if file is not None else ()))
+    named = (*names, *(start_many.read_names(file) if file is not None else ()))
     given = parse.engine_args()
-    return branches.start_all(ctx, branches.Wanted(named, message, words, given, jobs or pool.JOBS, as_json))
+    return start_many.start_all(ctx, start_many.Wanted(named, message, words, given, jobs or pool.JOBS, as_json))

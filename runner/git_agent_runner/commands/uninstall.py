@@ -13,13 +13,13 @@ from typing import NamedTuple
 import click
 
 from git_agent_runner import context, git
+from git_agent_runner.console.lines import print_json
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.present import print_json
-from git_agent_runner.refs import worktrees
-from git_agent_runner.store import attempts, cache
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import quote, shown
+from git_agent_runner.git.refs import worktrees
 from git_agent_runner.store.notes import REF
-from git_agent_runner.text import quote, shown
+from git_agent_runner.store.records import attempts, listing
 
 SCHEMA = 1
 # Values that `init` and `start` add; a person's own beside them stay.
@@ -68,7 +68,7 @@ def command(dry_run: bool, as_json: bool) -> int:
 
 
 def _refuse_live(ctx: Context) -> None:
-    for row in cache.listing(ctx.layout, time.time()).rows:
+    for row in listing.listing(ctx.layout, time.time()).rows:
         if attempts.state(ctx.layout, row.handle, row.run_id) in ("running", "waiting"):
             raise UserError(
                 f"run {row.handle} is still running",
@@ -154,7 +154,7 @@ def _left(ctx: Context) -> Iterator[str]:
     """What is not ours to remove, with what removes it."""
     from git_agent_hooks.place import find
 
-    used = {row.cwd for row in cache.listing(ctx.layout, time.time()).rows}
+    used = {row.cwd for row in listing.listing(ctx.layout, time.time()).rows}
     for path in (tree.path for tree in worktrees(ctx.repo)[1:]):
         if any(cwd == path or cwd.startswith(f"{path}/") for cwd in used):
             yield f"work tree '{path}', where a run worked: git worktree remove {quote(path)}"

@@ -8,14 +8,14 @@ from contextlib import suppress
 import click
 
 from git_agent_runner import context
+from git_agent_runner.console.lines import print_json, say, table, warn
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.policies import places
-from git_agent_runner.policies.model import Policy
-from git_agent_runner.policies.watching import Told, Watch
-from git_agent_runner.present import print_json, say, table, warn
-from git_agent_runner.store import locks
-from git_agent_runner.supervise.signals import ENDING, caught
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.process.signals import ENDING, caught
+from git_agent_runner.store.files import locks
+from git_agent_runner.unattended.policies import places
+from git_agent_runner.unattended.policies.model import Policy
+from git_agent_runner.unattended.policies.watch import Told, Watch
 
 SCHEMA = 1
 JOBS = 4

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from git_agent_runner import steps
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.conversation import place, states
+from git_agent_runner.core import checkpoints
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt
 from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Attempt
-from git_agent_runner.store import beneath, copies
-from git_agent_runner.store.copies import Copy, File
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.files import beneath
+from git_agent_runner.store.session_copies import Copy, File
 
 
 def keep(ctx: Context, attempt: Attempt) -> None:
@@ -41,21 +42,21 @@ def keep(ctx: Context, attempt: Attempt) -> None:
 
 def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, attempt: Attempt) -> None:
     session = query.session or ""
-    folder = copies.place(ctx.layout, attempt.run_id, session)
-    with beneath.folder(ctx.layout.run(attempt.run_id), copies.steps(session), make=True) as fd:
-        steps.at("copy-begun")
-        old = copies.read_in(fd, session)
+    folder = session_copies.place(ctx.layout, attempt.run_id, session)
+    with beneath.folder(ctx.layout.run(attempt.run_id), session_copies.steps(session), make=True) as fd:
+        checkpoints.at("copy-begun")
+        old = session_copies.read_in(fd, session)
         new = taken(fd, engine, query, located, old, attempt.engine_version)
         if not new or (old and new.files == old.files):
             return
-        steps.at("copy-made")
+        checkpoints.at("copy-made")
         state = old and _behind(engine, folder, new, old)
         if old and state and state.older:
-            copies.sweep(fd, session)
+            session_copies.sweep(fd, session)
             return
         if old and state:
-            copies.set_apart(fd, old)
-        copies.write_in(fd, new)
+            session_copies.set_apart(fd, old)
+        session_copies.write_in(fd, new)
 
 
 def taken(fd: int, engine: Engine, query: StoreQuery, located: Located, old: Copy | None, version: str) -> Copy | None:
@@ -113,7 +114,7 @@ def _add(fd: int, root: str, name: str, known: dict[tuple[str, int, int], File])
         unchanged = known.get((name, facts.st_size, facts.st_mtime_ns))
         if unchanged:
             return unchanged
-        written = copies.add(fd, source)
+        written = session_copies.add(fd, source)
         return File(name, written.size, facts.st_mtime_ns, written.sha256)
 
 
@@ -121,8 +122,8 @@ def _too_large(fd: int, engine: Engine, size: int) -> bool:
     """Raises UserError `copy_failed` the first time, so that it is said once."""
     if size <= place.LIMIT:
         return False
-    if copies.TOO_LARGE not in os.listdir(fd):
-        beneath.put(b"", fd, copies.TOO_LARGE)
+    if session_copies.TOO_LARGE not in os.listdir(fd):
+        beneath.put(b"", fd, session_copies.TOO_LARGE)
         raise UserError(
             f"{engine.name}'s session is larger than {place.LIMIT >> 20} MiB, so it is not copied any more",
             code="copy_failed",

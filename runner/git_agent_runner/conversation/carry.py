@@ -6,16 +6,17 @@ import os
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import moved, wording
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import place
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.core.text import command_line
+from git_agent_runner.engines import wording
 from git_agent_runner.engines.spec import Engine, StoreQuery, Version
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
-from git_agent_runner.store.holding import directory_id, hold_session, ourselves, signed
-from git_agent_runner.text import command_line
+from git_agent_runner.find import moved
+from git_agent_runner.store.session_locks import directory_id, hold_session, ourselves, signed
 
 
 class Carry(NamedTuple):

@@ -10,24 +10,24 @@ import secrets
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner import moved, refs, trees
+from git_agent_runner.attempt.checks import check_version
+from git_agent_runner.attempt.session import Sought, refuse_entering, refuse_held, session_value
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.conversation import formats, hand_over, place, whole
 from git_agent_runner.conversation.handing import Handed
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines import asking, load
+from git_agent_runner.engines.probe import Probe
 from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
-from git_agent_runner.errors import UserError
-from git_agent_runner.git import in_repo
-from git_agent_runner.model import Attempt, Record
-from git_agent_runner.preflight import check_version
-from git_agent_runner.probe import Probe
-from git_agent_runner.sessions import Sought, refuse_entering, refuse_held, session_value
-from git_agent_runner.store import attempts
-from git_agent_runner.store.holding import hold_session, ourselves
-from git_agent_runner.times import moment
+from git_agent_runner.find import moved
+from git_agent_runner.git import in_repo, refs, trees
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.session_locks import hold_session, ourselves
 
 
 class Fork(NamedTuple):

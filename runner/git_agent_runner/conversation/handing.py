@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_agent_runner.conversation.messages import LATEST, Call, Message
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 
 TOKENS = 100_000  # of a conversation that is handed over, where the person has not set another number
 _PER_TOKEN = 3  # bytes, few: a code-laden text has about four a token

@@ -15,9 +15,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.core import atomic
 from git_agent_runner.engines.spec import Engine, Launch, Located, Piece, Stored, StoreQuery
-from git_agent_runner.store import atomic, beneath, copies
-from git_agent_runner.store.copies import Copy, File
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.files import beneath
+from git_agent_runner.store.session_copies import Copy, File
 
 DOCUMENT = "session.json"  # the name of a document, which has no place
 LIMIT = 64 << 20  # bytes of one session
@@ -54,10 +56,10 @@ def stored(engine: Engine, query: StoreQuery) -> Bundle | None:
 
 def copied(ctx: Context, run_id: str, session: str) -> Bundle | None:
     """The session as it was when the run's last attempt ended. Raises OSError and ValueError."""
-    copy = copies.read(ctx.layout, run_id, session)
+    copy = session_copies.read(ctx.layout, run_id, session)
     if copy is None:
         return None
-    return Bundle(session, pieces(copies.place(ctx.layout, run_id, session), copy))
+    return Bundle(session, pieces(session_copies.place(ctx.layout, run_id, session), copy))
 
 
 def pieces(folder: str, copy: Copy) -> tuple[Piece, ...]:
@@ -173,8 +175,8 @@ def _whole(folder: str, file: File) -> bytes:
 def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> None:
     """Run the engine's import, which goes on no conversation. Raises ValueError with what it says where it fails."""
     from git_agent_runner.git import scrubbed
-    from git_agent_runner.supervise.spawn import run
-    from git_agent_runner.supervise.watch import Limits
+    from git_agent_runner.process.lifetime import Limits
+    from git_agent_runner.process.spawn import run
 
     assert engine.import_ is not None
     query = StoreQuery(ctx.environ, launch.cwd, launch.version, launch.session)

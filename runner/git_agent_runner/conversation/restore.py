@@ -8,11 +8,12 @@ from typing import NamedTuple
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import backup, place, states
 from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record, Store
 from git_agent_runner.engines.spec import Engine, Located, Piece, StoreQuery
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record, Store
-from git_agent_runner.store import beneath, copies
-from git_agent_runner.store.copies import Copy
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.files import beneath
+from git_agent_runner.store.session_copies import Copy
 
 
 class Restore(NamedTuple):
@@ -45,7 +46,7 @@ def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy |
 
     A copy that was made for another directory is none: engines keep sessions of directories apart.
     """
-    copy = copies.read(ctx.layout, run_id, query.session or "")
+    copy = session_copies.read(ctx.layout, run_id, query.session or "")
     if copy is None or copy.cwd != query.cwd or not fits(engine, query, copy):
         return None
     return copy if copy.exported or _lacks(engine, query, copy) else None
@@ -70,9 +71,9 @@ def _names(engine: Engine, query: StoreQuery, copy: Copy) -> tuple[str, ...]:
 def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -> tuple[str, ...]:
     """The hint that a copy could take the place of what stands there, which we leave alone."""
     session = query.session or ""
-    if located.path is None or copies.read(ctx.layout, run_id, session) is None:
+    if located.path is None or session_copies.read(ctx.layout, run_id, session) is None:
         return ()
-    folder = copies.place(ctx.layout, run_id, session)
+    folder = session_copies.place(ctx.layout, run_id, session)
     return (f"a copy is in '{folder}'; move '{located.path}' away, and it is restored",)
 
 
@@ -83,7 +84,7 @@ def put_back(ctx: Context, engine: Engine, binary: str, todo: Restore, record: R
     Raises UserError `session_missing`, `session_behind`.
     """
     copy = todo.copy
-    folder = copies.place(ctx.layout, record.run_id, copy.session)
+    folder = session_copies.place(ctx.layout, record.run_id, copy.session)
     try:
         earlier = _set_aside(ctx, engine, todo, record.run_id) if todo.behind else ()
         place.put(ctx, engine, binary, Bundle(copy.session, place.pieces(folder, copy)), todo.query, earlier)
@@ -103,15 +104,15 @@ def _set_aside(ctx: Context, engine: Engine, todo: Restore, run_id: str) -> tupl
     """The store's earlier state, copied into the run directory. Raises OSError, and ValueError where it has changed."""
     query, session = todo.query, todo.copy.session
     located = engine.locate(query)
-    folder = copies.place(ctx.layout, run_id, session)
+    folder = session_copies.place(ctx.layout, run_id, session)
     state = states.behind(engine, query, located, todo.copy, folder) if located.state == "present" else None
     if state is None or not state.older:
         raise ValueError("another process has continued it meanwhile")
-    with beneath.folder(ctx.layout.run(run_id), copies.steps(session)) as fd:
+    with beneath.folder(ctx.layout.run(run_id), session_copies.steps(session)) as fd:
         earlier = backup.taken(fd, engine, query, located, None, todo.copy.engine_version)
         if earlier is None:
             raise ValueError("what is there cannot be copied")
-        copies.write_in(fd, earlier, copies.REPLACED)
+        session_copies.write_in(fd, earlier, session_copies.REPLACED)
     return place.pieces(folder, earlier)
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from git_agent_runner.context import timestamp
 from git_agent_runner.conversation import place
+from git_agent_runner.core.clock import moment
 from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery, Turn
-from git_agent_runner.store import beneath
-from git_agent_runner.store.copies import Copy, File
-from git_agent_runner.times import moment
+from git_agent_runner.store.files import beneath
+from git_agent_runner.store.session_copies import Copy, File
 
 Contents = Mapping[str, bytes]  # the last step of a file's name -> what it holds
 

@@ -10,15 +10,16 @@ import json
 import os
 from typing import Any, NamedTuple
 
+from git_agent_runner.attempt.session import Sought, locate
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import formats, place
 from git_agent_runner.conversation.messages import Call, Message
 from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
 from git_agent_runner.engines.spec import Engine, StoreQuery
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
-from git_agent_runner.sessions import Sought, locate
-from git_agent_runner.store import beneath, copies
+from git_agent_runner.store import session_copies
+from git_agent_runner.store.files import beneath
 
 SCHEMA = 1
 _FILE = "turns.json"
@@ -76,7 +77,7 @@ def _unreadable(engine: Engine, session: str, reason: str) -> UserError:
 def keep(ctx: Context, run_id: str, session: str, messages: tuple[Message, ...], given: tuple[Message, ...]) -> None:
     """Write down what a session was made of. Raises OSError."""
     found = {"schema": SCHEMA, "given": [*map(_mark, given)], "messages": messages}
-    with beneath.folder(ctx.layout.run(run_id), copies.steps(session), make=True) as fd:
+    with beneath.folder(ctx.layout.run(run_id), session_copies.steps(session), make=True) as fd:
         beneath.put(json.dumps(found).encode(), fd, _FILE)
 
 
@@ -85,14 +86,14 @@ def carry(ctx: Context, old: tuple[str, str], new: tuple[str, str]) -> None:
     before = _before(ctx, *old)
     if before:
         found = {"schema": SCHEMA, "given": before.given, "messages": before.messages}
-        with beneath.folder(ctx.layout.run(new[0]), copies.steps(new[1]), make=True) as fd:
+        with beneath.folder(ctx.layout.run(new[0]), session_copies.steps(new[1]), make=True) as fd:
             beneath.put(json.dumps(found).encode(), fd, _FILE)
 
 
 def _before(ctx: Context, run_id: str, session: str) -> Before | None:
     try:
         with (
-            beneath.folder(ctx.layout.run(run_id), copies.steps(session)) as fd,
+            beneath.folder(ctx.layout.run(run_id), session_copies.steps(session)) as fd,
             beneath.opened_in(fd, _FILE) as file,
             os.fdopen(os.dup(file), "rb") as stream,
         ):

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines.spec import Engine
-from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
     from git_agent_extractors.profile import Profile
-    from git_agent_runner.engines.user import Added
+    from git_agent_runner.engines.added import Added
 
 MODULES = {
-    "codex": "git_agent_runner.engines.codex",
-    "claude": "git_agent_runner.engines.claude",
-    "gemini": "git_agent_runner.engines.gemini",
-    "opencode": "git_agent_runner.engines.opencode",
-    "iflow": "git_agent_runner.engines.iflow",
-    "qwen": "git_agent_runner.engines.qwen",
-    "copilot": "git_agent_runner.engines.copilot",
+    "codex": "git_agent_runner.engines.codex.command",
+    "claude": "git_agent_runner.engines.claude.command",
+    "gemini": "git_agent_runner.engines.gemini.command",
+    "opencode": "git_agent_runner.engines.opencode.command",
+    "iflow": "git_agent_runner.engines.iflow.command",
+    "qwen": "git_agent_runner.engines.qwen.command",
+    "copilot": "git_agent_runner.engines.copilot.command",
 }
 
 
@@ -46,23 +46,23 @@ def profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
 
 def all_added(environ: Mapping[str, str] = os.environ) -> list[tuple[str, Added | UserError]]:
     """Everything that the person has added, by name, or what is wrong with it."""
-    from git_agent_runner.engines import user
+    from git_agent_runner.engines import added
 
-    return [(name, _looked_at(name, environ)) for name in user.names(environ)]
+    return [(name, _looked_at(name, environ)) for name in added.names(environ)]
 
 
 def _looked_at(name: str, environ: Mapping[str, str]) -> Added | UserError:
-    from git_agent_runner.engines import user
+    from git_agent_runner.engines import added
 
     if name in MODULES:
         return UserError(
-            f"{user.place(name, environ)} describes '{name}', which is shipped and cannot be replaced",
+            f"{added.place(name, environ)} describes '{name}', which is shipped and cannot be replaced",
             code="profile_shadows",
             hints=("give it another name",),
         )
     try:
-        return user.find(name, environ) or UserError(
-            f"{user.place(name, environ)}: expected a name of up to 32 lower-case letters, digits and dashes",
+        return added.find(name, environ) or UserError(
+            f"{added.place(name, environ)}: expected a name of up to 32 lower-case letters, digits and dashes",
             code="profile_invalid",
             hints=("give it another name",),
         )
@@ -71,11 +71,11 @@ def _looked_at(name: str, environ: Mapping[str, str]) -> Added | UserError:
 
 
 def _added(name: str, environ: Mapping[str, str]) -> Added:
-    from git_agent_runner.engines import user
+    from git_agent_runner.engines import added
 
-    found = user.find(name, environ)
+    found = added.find(name, environ)
     if found is None:
-        known = ", ".join((*MODULES, *(other for other in user.names(environ) if other not in MODULES)))
+        known = ", ".join((*MODULES, *(other for other in added.names(environ) if other not in MODULES)))
         raise UserError(
             f"unknown engine '{name}'",
             code="engine_unknown",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_agent_runner.core.errors import UsageError
 from git_agent_runner.engines.spec import Option, Role, Version, within
-from git_agent_runner.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

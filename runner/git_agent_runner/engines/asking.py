@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from git_agent_runner.core.model import Store
 from git_agent_runner.engines import arguments, files
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
-from git_agent_runner.model import Store
 
 
 def locate(engine: Engine, query: StoreQuery, args: tuple[str, ...], recorded: Store | None = None) -> Located:

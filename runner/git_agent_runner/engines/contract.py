@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args, parse, rejected, widening
 from git_agent_runner.engines.spec import Engine, Launch, Option, Version, dotted
-from git_agent_runner.errors import UserError
-from git_agent_runner.invocation import Invocation
 
 
 class Sample(NamedTuple):

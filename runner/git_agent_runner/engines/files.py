@@ -9,9 +9,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from git_agent_extractors import ordinary
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.model import Store
 from git_agent_runner.engines.spec import Stored, Turn
-from git_agent_runner.model import Store
-from git_agent_runner.times import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from git_agent_extractors.model import Refusal
 
-from git_agent_runner.invocation import Invocation
-from git_agent_runner.model import Store
+from git_agent_runner.core.invocation import Invocation
+from git_agent_runner.core.model import Store
 
 Version = tuple[int, ...]
 

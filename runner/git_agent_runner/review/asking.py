@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from git_agent_runner import drive, refs
+from git_agent_runner.attempt import run
+from git_agent_runner.attempt.live import View
+from git_agent_runner.attempt.plan import Plan, plan_resume, plan_start
+from git_agent_runner.attempt.run import Finished
 from git_agent_runner.context import Context, find_program
-from git_agent_runner.drive import Finished
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
 from git_agent_runner.engines.spec import Engine
-from git_agent_runner.errors import UserError
-from git_agent_runner.live import View
-from git_agent_runner.model import Record
-from git_agent_runner.plan import Plan, plan_resume, plan_start
+from git_agent_runner.git import refs
+from git_agent_runner.process.parent import git_gone
 from git_agent_runner.review import content, cost, memory
 from git_agent_runner.review.door import Question, Wish
 from git_agent_runner.review.memory import Known
@@ -21,8 +24,6 @@ from git_agent_runner.review.place import inside, work_tree
 from git_agent_runner.review.power import Power, power
 from git_agent_runner.review.prompt import prompt
 from git_agent_runner.review.verdict import read
-from git_agent_runner.store import atomic
-from git_agent_runner.supervise.parent import git_gone
 
 _UNREACHED = {"network", "rate_limited", "overloaded"}
 
@@ -113,7 +114,7 @@ def _run(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Fini
         env = (*plan.invocation.env, *asked.power.env)
         record = plan.record._replace(role="review")
         plan = plan._replace(record=record, invocation=plan.invocation._replace(env=env))
-        return drive.run(here, plan, View(), asked.timeout, asked.cancel)
+        return run.run(here, plan, View(), asked.timeout, asked.cancel)
 
 
 def _plan(ctx: Context, asked: Ask, given: tuple[str, ...], path: str) -> Plan:

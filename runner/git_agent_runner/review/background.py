@@ -6,13 +6,13 @@ import os
 from contextlib import suppress
 
 from git_agent_runner import context
-from git_agent_runner.boundary import save_trace
+from git_agent_runner.console.boundary import save_trace
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.errors import FATAL, USAGE, UserError
+from git_agent_runner.core.errors import FATAL, USAGE, UserError
 from git_agent_runner.review import content, door, outcomes, queue
 from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.queue import Job
-from git_agent_runner.store import locks
+from git_agent_runner.store.files import locks
 
 
 def main() -> int:

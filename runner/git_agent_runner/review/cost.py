@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.engines.probe import user_cache_dir
 from git_agent_runner.engines.spec import Engine
-from git_agent_runner.errors import UserError
-from git_agent_runner.probe import user_cache_dir
-from git_agent_runner.store import atomic
 
 _LIMITS = {"claude": "--max-budget-usd"}
 _LARGEST = 1 << 20  # bytes

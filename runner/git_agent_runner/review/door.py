@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_runner import refs
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.errors import UserError
-from git_agent_runner.git import in_repo
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.git import in_repo, refs
 from git_agent_runner.review import content, memory
 from git_agent_runner.review.content import Change, Shown
 from git_agent_runner.review.memory import Known
@@ -228,7 +227,7 @@ def _bounded(text: str, path: str) -> str:
 
 def _asked(ctx: Context, question: Question, wish: Wish, begun: Callable[[], None]) -> Known:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review."""
-    from git_agent_runner.plan import choose_engine
+    from git_agent_runner.attempt.plan import choose_engine
     from git_agent_runner.review import asking  # with all that starts an engine
 
     engine = choose_engine(ctx, question.engine)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.clock import told
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.review.door import Report
 from git_agent_runner.review.outcomes import Outcome
 from git_agent_runner.review.queue import Waiting
 from git_agent_runner.review.verdict import Finding, Verdict, as_object
-from git_agent_runner.times import told
 
 SCHEMA = 1
 _LEVELS = {"low": "note", "medium": "warning", "high": "error", "critical": "error"}

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Record
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
 from git_agent_runner.review.content import Shown
 from git_agent_runner.review.verdict import Verdict, as_object, of_object
-from git_agent_runner.store import atomic, gitconfig
-from git_agent_runner.store.layout import is_handle
+from git_agent_runner.store import gitconfig
+from git_agent_runner.store.files.layout import is_handle
 
 _LARGEST = 1 << 20  # bytes
 _PIECE = re.compile(r"^(?=diff --git )", re.MULTILINE)

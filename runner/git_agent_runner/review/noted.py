@@ -10,12 +10,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from git_agent_runner.model import Repository
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.model import Repository
 from git_agent_runner.review.secrets import redacted
 from git_agent_runner.review.verdict import Verdict, as_object, of_object
 from git_agent_runner.store import gitconfig, notes
-from git_agent_runner.store.layout import HEX, is_handle
-from git_agent_runner.times import moment
+from git_agent_runner.store.files.layout import HEX, is_handle
 
 SCHEMA = 1
 KEYS = ("content", "engine", "handle", "reviewedAt", "host")
@@ -89,9 +89,9 @@ REVIEWS = notes.Ref("refs/notes/agent-reviews", _known)
 
 def write(repo: Repository, commit: str, noted: Noted) -> None:
     """Raises NoteFailed."""
-    from git_agent_runner.store import noting
+    from git_agent_runner.store.notes import writing
 
-    noting.write_line(repo, REVIEWS, commit, render(noted))
+    writing.write_line(repo, REVIEWS, commit, render(noted))
     ensure_config(repo)
 
 

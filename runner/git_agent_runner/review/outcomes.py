@@ -7,10 +7,10 @@ import os
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from git_agent_runner.errors import UserError
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.review.verdict import Verdict, as_object, of_object
-from git_agent_runner.store import atomic
-from git_agent_runner.store.layout import HEX, Layout
+from git_agent_runner.store.files.layout import HEX, Layout
 
 _LARGEST = 1 << 20  # bytes
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import run, scrubbed
-from git_agent_runner.store.locks import try_lock
+from git_agent_runner.store.files.locks import try_lock
 
 # Tracked by whoever made the change: hooks, permissions, servers and instructions of agents.
 STEERING = (

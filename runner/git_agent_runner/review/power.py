@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import Engine, Version, dotted
-from git_agent_runner.errors import UsageError, UserError
 from git_agent_runner.review.verdict import SCHEMA_TEXT
 
 Env = tuple[tuple[str, str | None], ...]

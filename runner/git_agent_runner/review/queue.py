@@ -13,8 +13,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from git_agent_runner.context import Context
+from git_agent_runner.core import atomic
 from git_agent_runner.review.door import Wish
-from git_agent_runner.store import atomic, locks
+from git_agent_runner.store.files import locks
 
 _LARGEST = 1 << 20  # bytes
 
@@ -54,8 +55,8 @@ def _start(ctx: Context) -> None:
     """
     import subprocess
 
-    from git_agent_runner import child
     from git_agent_runner.git import scrubbed
+    from git_agent_runner.process import child
 
     inside = ("GIT_AGENT_HANDLE", "GIT_AGENT_RUN_DIR", "PRE_COMMIT")
     env = {name: value for name, value in scrubbed(ctx.environ).items() if not name.startswith(inside)}

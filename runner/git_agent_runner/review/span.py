@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from git_agent_runner import git
 from git_agent_runner.context import Context
-from git_agent_runner.errors import UserError
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.review import content, door, queue
 from git_agent_runner.review.content import Change
 from git_agent_runner.review.door import Report, Wish

@@ -10,11 +10,12 @@ import re
 import time
 from collections.abc import Callable
 
-from git_agent_runner import git, steps
-from git_agent_runner.errors import UserError
-from git_agent_runner.model import Repository
-from git_agent_runner.store import locks
-from git_agent_runner.store.layout import Layout
+from git_agent_runner import git
+from git_agent_runner.core import checkpoints
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Repository
+from git_agent_runner.store.files import locks
+from git_agent_runner.store.files.layout import Layout
 
 LOCK_WAIT = 30.0
 PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -52,9 +53,9 @@ def unset(repo: Repository, key: str, value: str, sleep: Callable[[float], None]
 def _locked(repo: Repository, key: str, write: Callable[[], bool]) -> bool:
     try:
         with locks.locked(Layout(repo.common_dir).lock("config"), wait=LOCK_WAIT):
-            steps.at("pointer-locked")
+            checkpoints.at("pointer-locked")
             written = write()
-            steps.at("pointer-written")
+            checkpoints.at("pointer-written")
             return written
     except git.GitError as error:
         raise ConfigError(key, git.reason(error.result)) from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from git_agent_runner.model import Repository
-from git_agent_runner.settings import Config
-from git_agent_runner.store.layout import is_handle
+from git_agent_runner.core.model import Repository
+from git_agent_runner.git.settings import Config
+from git_agent_runner.store.files.layout import is_handle
 
 PREFIX = "branch."
 SUFFIX = ".agenthandle"

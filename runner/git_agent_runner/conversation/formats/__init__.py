@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines.spec import dotted
-from git_agent_runner.errors import UserError
 
 if TYPE_CHECKING:
     from git_agent_runner.conversation.formats.common import Form

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.context import timestamp
 from git_agent_runner.conversation.messages import Message
+from git_agent_runner.core.clock import moment
 from git_agent_runner.engines.spec import Piece, StoreQuery, Version
-from git_agent_runner.times import moment
 
 
 class New(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Any
 
 from git_agent_runner.conversation.formats.common import Form, New
 from git_agent_runner.conversation.messages import LATEST, Gathering, Message, mapping, parts
-from git_agent_runner.engines import files, opencode_store
+from git_agent_runner.engines import files
+from git_agent_runner.engines.opencode import store
 from git_agent_runner.engines.spec import Piece
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -128,4 +129,4 @@ def cut(piece: Piece, until: float) -> Piece:
     return piece._replace(data=json.dumps({**document, "messages": kept}).encode())
 
 
-FORM = Form(session_id, read, write, cut, since=(1, 18), model=opencode_store.model)
+FORM = Form(session_id, read, write, cut, since=(1, 18), model=store.model)

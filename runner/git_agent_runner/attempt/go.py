@@ -1,0 +1,225 @@
+"""The road of an attempt, for resume and for start --resume: the plan, or what takes its place, then run and told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from git_agent_runner.attempt.plan import Plan
+from git_agent_runner.attempt.restore import resume_plan
+from git_agent_runner.attempt.spending import before, of_plan
+from git_agent_runner.console.lines import fatal, hint, say, warn
+from git_agent_runner.context import Context
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
+
+if TYPE_CHECKING:
+    from git_agent_runner.attempt.run import Finished
+
+Fallback = Literal["fail", "continue", "fresh", "picker"]
+Mode = Fallback | Literal["strict", "lenient"]
+Act = Callable[[Context, Plan, "Wish", Mode], int]
+
+STRICT = "Session resumption failed"
+
+
+class Wish(NamedTuple):
+    """What the person asked for, of either command. `given` are the words after `--`.
+
+    `anew` is the prompt of a session that takes the place of one that is gone, where the message is none to begin with.
+    """
+
+    engine: str | None = None
+    given: tuple[str, ...] = ()
+    message: str | None = None
+    anew: str | None = None
+    interactive: bool = False
+    timeout: float | None = None
+    raw: bool = False
+    as_json: bool = False
+    verbose: bool = False
+    dry_run: bool = False
+    cwd: str | None = None
+    session: str | None = None
+    store: bool = False
+    wait: bool = False
+    kill: bool = False
+    terminal: bool = False
+
+    def hands_over(self, record: Record) -> bool:
+        """Is the run to go on in another engine than it is in?"""
+        return self.engine not in (None, record.agent_name)
+
+
+def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
+    """Resume the run that was found, or do what the mode says instead. The exit status.
+
+    Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on. `act` does another
+    thing with the plan than to run it here.
+    """
+    act = act or _run
+    if not isinstance(found, Record) or not (wish.wait or wish.kill):
+        return _go(ctx, wish, mode, found, act)
+    from git_agent_runner.attempt import queue
+
+    announced = False
+    run = queue.end_live(ctx, found) if wish.kill else found
+    while True:
+        try:
+            return _go(ctx, wish, mode, run, act)
+        except UserError as error:
+            if not wish.wait or error.code not in queue.HELD:
+                raise
+            if not announced:
+                say(f"waiting: {error.message}")
+            announced = True
+        run = queue.wait(ctx, run, wish.session)
+
+
+def unattended(ctx: Context, *, strict: bool) -> Mode:
+    """The mode of what nobody waits for: a session that is gone is replaced, unless the person has set otherwise."""
+    chosen: dict[str | None, Mode] = {name: name for name in get_args(Fallback)}
+    return "strict" if strict else chosen.get(ctx.settings.fallback, "lenient")
+
+
+def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> Plan:
+    """What goes on with the run, or what the mode says instead. Raises UserError where there is neither."""
+    record = found if isinstance(found, Record) else None
+    try:
+        if isinstance(found, UserError):
+            raise found
+        if not wish.dry_run:
+            record = found = closed(ctx, found)
+        return resume_plan(ctx, wish, found, strict=mode == "strict")
+    except UserError as error:
+        if record and wish.hands_over(record):
+            raise  # the person named another engine: nothing takes the place of that
+        from git_agent_runner.attempt.fallback import otherwise  # a rare need
+
+        return otherwise(ctx, wish, mode, record, error)
+
+
+def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act) -> int:
+    plan = planned(ctx, wish, mode, found)
+    _say_instead(plan)
+    return act(ctx, plan, wish, mode)
+
+
+def _run(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
+    if wish.dry_run:
+        from git_agent_runner.attempt.dry_run import dry_run
+
+        dry_run(plan, as_json=wish.as_json)
+        return 0
+    done = attempt(ctx, plan, wish)
+    gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
+    if gone and (mode in ("fresh", "continue") or (mode == "lenient" and not _still_there(ctx, plan, done))):
+        from git_agent_runner.attempt.fallback import otherwise
+
+        # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
+        missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
+        plan = otherwise(ctx, wish, mode, done.settled.record, missing)
+        _say_instead(plan)
+        done = attempt(ctx, plan, wish)
+    return told(ctx, plan, done, wish, mode)
+
+
+def _still_there(ctx: Context, plan: Plan, done: Finished) -> bool:
+    """Nothing takes the place of a session that its store has, whatever its engine says."""
+    from git_agent_runner.attempt.session import still_there
+
+    attempt = done.settled.attempt
+    there = still_there(ctx, plan.engine, attempt)
+    if there:
+        name = plan.engine.name
+        warn(f"{name} says that session {plan.session} is gone, but its store has it: nothing takes its place")
+    return there
+
+
+def _say_instead(plan: Plan) -> None:
+    if plan.instead_of is None:
+        return
+    from git_agent_runner.attempt.fallback import told_instead
+
+    warn(told_instead(plan, plan.instead_of))
+
+
+def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
+    """Run the plan, whose doubts are said first."""
+    from git_agent_runner.attempt import report
+    from git_agent_runner.attempt.run import run
+
+    refuse_in_hook_of_run(ctx)
+    if plan.interactive and not (os.isatty(0) and os.isatty(1)):
+        raise UserError(
+            "an interactive session needs a terminal on stdin and stdout",
+            code="not_a_terminal",
+            hints=("give a message to run without one",),
+        )
+    for note in plan.notes:
+        say(note)
+    if wish.verbose and plan.kind == "resume":
+        say(f"resuming session {plan.session}")
+    shown = report.view(raw=wish.raw, as_json=wish.as_json, spent=before(ctx, of_plan(plan)))
+    done = run(ctx, plan, shown, wish.timeout)
+    _let_notes_follow(ctx)
+    return done
+
+
+def refuse_in_hook_of_run(ctx: Context) -> None:
+    """An agent whose commit sets off a hook that starts an agent, whose commit … would never end (C12).
+
+    An engine's environment has none of git's variables, so one that is there again says that git runs us: a hook.
+    """
+    handle = ctx.environ.get("GIT_AGENT_HANDLE")
+    if handle and not {"GIT_PREFIX", "GIT_INDEX_FILE"}.isdisjoint(ctx.environ):
+        raise UserError(
+            f"this is a hook inside run {handle}: an agent's own commits start no other agent",
+            code="inside_run",
+            hints=('in the hook: [ -n "$GIT_AGENT_HANDLE" ] || git agent start …',),
+        )
+
+
+def told(ctx: Context, plan: Plan, done: Finished, wish: Wish, mode: Mode) -> int:
+    """Tell what the attempt came to; the exit status."""
+    from git_agent_runner.attempt import report
+
+    status = report.finish(ctx, plan, done, as_json=wish.as_json, lenient=mode == "lenient")
+    record, verdict = done.settled.record, done.settled.verdict
+    if mode == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
+        why = "began a new conversation instead" if verdict.resumed == "as_new" else "says that the session is gone"
+        fatal(f"{STRICT}: {record.agent_name} {why}")
+    return status
+
+
+def _let_notes_follow(ctx: Context) -> None:
+    """Once for each repository, when there is a note: git warns of a ref that is configured and not there.
+
+    A configuration that cannot be written does not keep a run from starting.
+    """
+    from git_agent_runner.store import notes
+
+    if notes.carried(ctx.config) or not notes.exists(ctx.repo):
+        return
+    try:
+        if notes.ensure_config(ctx.repo):
+            say("set up git to keep agent notes through amend and rebase (shown once)")
+    except UserError as error:
+        warn(error.message, error.hints)
+
+
+def closed(ctx: Context, record: Record) -> Record:
+    """The run, its last attempt settled as interrupted if a git-agent was killed before it could do so itself."""
+    from git_agent_runner.store.records import attempts
+
+    if attempts.standing(ctx.layout, record.handle, record.run_id) != "dead":
+        return record
+    from git_agent_runner.attempt.settle import close_dead
+
+    closed = close_dead(ctx, record)
+    say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
+    last = attempts.latest(ctx.layout, record.run_id)
+    if last and last.interactive:
+        hint("if the terminal that it was in shows nothing of what you type: reset")
+    return closed._replace(branch=record.branch)

@@ -1,0 +1,72 @@
+"""A session that is not where the run goes on, or not as the run left it: put there before the attempt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from git_agent_runner.attempt.checks import hold
+from git_agent_runner.attempt.plan import Plan, plan_resume
+from git_agent_runner.console.lines import say
+from git_agent_runner.context import Context, timestamp
+from git_agent_runner.conversation.seat import seat
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.engines import wording
+from git_agent_runner.store import session_locks
+
+if TYPE_CHECKING:
+    from git_agent_runner.attempt.go import Wish
+
+
+def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Plan:
+    """The plan that goes on with the run's session, which is in the engine's store as the run left it, where it can be.
+
+    Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
+    """
+    if wish.hands_over(record):
+        from git_agent_runner.attempt.handed import handed_over  # a rare need
+
+        done = handed_over(ctx, wish, record)
+        if isinstance(done, Plan):
+            return done
+        record = done
+    plan = _plan(ctx, wish, record)
+    if plan.carry and not wish.dry_run:
+        from git_agent_runner.conversation.carry import perform  # a rare need
+
+        with hold(ctx, record):
+            record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
+        say(plan.carry.why("was"))
+        plan = _plan(ctx, wish, record)
+    todo, name = plan.restore, plan.engine.name
+    if todo and todo.behind and strict:
+        hint = f"to let the run's copy take its place: {wording.resume(record)}"
+        raise UserError(todo.why(name, "has"), code="session_behind", hints=(hint,))
+    if todo is None or wish.dry_run:
+        return plan
+    from git_agent_runner.conversation.restore import put_back  # a rare need
+
+    holder = session_locks.ourselves(ctx.layout, record, timestamp())
+    with session_locks.hold_session(seat(ctx, record, plan.engine, todo.copy.session), holder):
+        put_back(ctx, plan.engine, plan.invocation.argv[0], todo, record)
+    again = _plan(ctx, wish, record)
+    if again.restore:
+        raise UserError(
+            f"session {todo.copy.session} is gone from {name}'s store, which did not take its copy back",
+            code="session_missing",
+        )
+    say(f"{todo.why(name, 'had')}: the copy of {todo.copy.saved_at} was {todo.where}")
+    return again._replace(restored=todo.copy.saved_at)
+
+
+def _plan(ctx: Context, wish: Wish, record: Record) -> Plan:
+    return plan_resume(
+        ctx,
+        record,
+        wish.given,
+        wish.message,
+        interactive=wish.interactive,
+        cwd=wish.cwd,
+        session=wish.session,
+        into_store=wish.store,
+    )

@@ -1,0 +1,1 @@
+"""What a person sees: lines, tables, what an agent says, the pager, and where an error ends."""

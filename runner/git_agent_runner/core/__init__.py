@@ -1,0 +1,1 @@
+"""What every room speaks: errors, records, one engine process to be, times, and files replaced whole."""

@@ -1,0 +1,1 @@
+"""Codex: its command line, its flags, its sessions, and the sandbox that a session had."""

@@ -1,0 +1,1 @@
+"""iFlow CLI, by its documentation: its command line and its sessions."""

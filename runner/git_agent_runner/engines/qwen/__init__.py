@@ -1,0 +1,1 @@
+"""Qwen Code: its command line, its flags, its sessions."""

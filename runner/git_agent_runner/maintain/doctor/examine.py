@@ -1,0 +1,43 @@
+"""What `git agent doctor` finds: every kind of finding, looked for in one order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from git_agent_runner import context
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.maintain.doctor import aside, attempts, locks, records, refs, sessions, setup
+from git_agent_runner.maintain.doctor import notes as damage
+from git_agent_runner.maintain.doctor.finding import Finding, Known, look
+
+# In this order: what keeps others from being mended comes first.
+FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
+    setup.settings,
+    setup.read_only,
+    setup.identity,
+    setup.hooks,
+    locks.stale,
+    attempts.scraps,
+    attempts.half_written,
+    records.corrupt,
+    records.doubled,
+    records.unrecorded,
+    records.without_directory,
+    attempts.unsettled,
+    damage.damaged,
+    refs.pointers,
+    refs.carried,
+    refs.malformed,
+    refs.unnoted,
+    setup.engines,
+    aside.put_aside,
+    sessions.sessions,
+)
+
+
+def examine() -> tuple[Known, list[Finding]]:
+    refused: list[UserError] = []
+    ctx = context.load(refused=refused.append)
+    known = look(ctx, time.time(), tuple(refused))
+    return known, [finding for finder in FINDERS for finding in finder(known)]

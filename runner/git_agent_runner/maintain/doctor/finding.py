@@ -1,0 +1,130 @@
+"""What `git agent doctor` looks at, read once, and what it finds. Each kind of finding has a `doctor_*` module."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from git_agent_runner.console.progress import counted
+from git_agent_runner.context import Context
+from git_agent_runner.core.clock import moment
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Attempt, Record, State
+from git_agent_runner.store import notes
+from git_agent_runner.store.files.layout import Layout, handle_of, is_run_id
+from git_agent_runner.store.records import attempts
+from git_agent_runner.store.records.document import CorruptRecord
+
+REPAIR = "git agent doctor --repair"
+PRUNE = "git agent doctor --prune"
+SETTLED = ("dead", "finished")  # states of runs that no process is at
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong. `repair` mends it and deletes nothing that was ever whole; `prune` may delete.
+
+    Both raise UserError where it cannot be done.
+    """
+
+    code: str
+    problem: str
+    mend: str
+    repair: Callable[[], object] | None = None
+    prune: Callable[[], object] | None = None
+
+
+def key_twice(problem: str) -> Finding:
+    """Which of the two is right, only the person knows."""
+    return Finding("record_doubled", problem, "delete one of these lines")
+
+
+class Seen:
+    """The attempts and the states of runs, each read once for all that ask."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._numbers: dict[str, list[int]] = {}
+        self._attempts: dict[tuple[str, int], Attempt | CorruptRecord] = {}
+        self._states: dict[str, State] = {}
+        self.doubled: dict[tuple[str, int], list[str]] = {}  # sentences about keys that are there twice
+
+    def numbers(self, run_id: str) -> list[int]:
+        if run_id not in self._numbers:
+            self._numbers[run_id] = attempts.numbers(self._layout, run_id)
+        return self._numbers[run_id]
+
+    def attempt(self, run_id: str, number: int) -> Attempt | CorruptRecord:
+        key = run_id, number
+        if key not in self._attempts:
+            try:
+                self._attempts[key] = attempts.read(
+                    self._layout, run_id, number, lambda text: self.doubled.setdefault(key, []).append(text)
+                )
+            except CorruptRecord as problem:
+                self._attempts[key] = problem
+        return self._attempts[key]
+
+    def readable(self, run_id: str) -> list[Attempt]:
+        found = (self.attempt(run_id, number) for number in self.numbers(run_id))
+        return [one for one in found if isinstance(one, Attempt)]
+
+    def latest(self, run_id: str) -> Attempt | None:
+        found = (self.attempt(run_id, number) for number in reversed(self.numbers(run_id)))
+        return next((one for one in found if isinstance(one, Attempt)), None)
+
+    def state(self, handle: str, run_id: str) -> State:
+        if handle not in self._states:
+            self._states[handle] = attempts.state(self._layout, handle, run_id, lambda _, run: self.latest(run))
+        return self._states[handle]
+
+
+class Known(NamedTuple):
+    """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds.
+
+    `doubled`: sentences about records with a key that is there twice. `refused` are settings that count as not set.
+    """
+
+    ctx: Context
+    runs: dict[str, str]
+    records: dict[str, Record]
+    corrupt: tuple[CorruptRecord, ...]
+    noted: notes.Notes
+    now: float
+    seen: Seen
+    refused: tuple[UserError, ...] = ()
+    doubled: tuple[str, ...] = ()
+
+
+def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known:
+    """Raises UserError `index_unreadable`."""
+    doubled: list[str] = []
+    records, corrupt = ctx.runs._replace(warn=doubled.append).read_all(partial(counted, "records"))
+    runs = {handle_of(name): name for name in run_ids(ctx)}
+    by_handle = {record.handle: record for record in records}
+    return Known(ctx, runs, by_handle, tuple(corrupt), _noted(ctx), now, Seen(ctx.layout), refused, tuple(doubled))
+
+
+def still(ctx: Context, handle: str) -> Record | None:
+    """The record as it is now, None where the run has been forgotten since we looked. To be asked under its lock."""
+    try:
+        return ctx.runs.read(handle)
+    except UserError:
+        return None
+
+
+def run_ids(ctx: Context) -> list[str]:
+    """A name that is no date is nobody's run, and no note could tell of it."""
+    try:
+        return sorted(name for name in os.listdir(ctx.layout.runs_dir) if is_run_id(name) and moment(name[:16]))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _noted(ctx: Context) -> notes.Notes:
+    """None where the ref is damaged, which is a finding of its own."""
+    try:
+        return notes.read(ctx.repo)
+    except UserError:
+        return notes.Notes({}, ())

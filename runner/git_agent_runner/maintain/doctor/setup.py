@@ -1,0 +1,75 @@
+"""Findings of `git agent doctor`: where it may not write, who git takes the person for, and the engines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from git_agent_runner.context import find_program
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import quote
+from git_agent_runner.engines import MODULES, all_added, load
+from git_agent_runner.git import in_repo
+from git_agent_runner.maintain.doctor.finding import Finding, Known
+from git_agent_runner.store.records import listing
+
+
+def settings(known: Known) -> Iterator[Finding]:
+    """Values of `agent.*` that are not valid, or that a tracked file gives."""
+    for error in known.refused:
+        yield Finding(error.code, error.message, "; ".join(error.hints))
+
+
+def read_only(known: Known) -> Iterator[Finding]:
+    """A git directory that cannot be written: no run can be begun, and none that is there can go on."""
+    layout = known.ctx.layout
+    for path in (layout.common_dir, layout.root, layout.index_dir, layout.runs_dir):
+        if os.path.isdir(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            mend = f"let {_user()} write there, or mount it so: ls -ld {quote(path)}"
+            yield Finding("read_only", f"'{path}' cannot be written by you, so no run can be recorded", mend)
+            return
+
+
+def _user() -> str:
+    return f"user {os.geteuid()}"
+
+
+def hooks(known: Known) -> Iterator[Finding]:
+    """Ours that another tool has removed, or that a hook manager does not call yet."""
+    from git_agent_hooks.install import install, lost
+    from git_agent_hooks.place import find
+
+    ctx = known.ctx
+    for hook in lost(ctx):
+        place = find(ctx)
+        why = f"{place.manager} does not call it" if place.manager else "another tool has removed it"
+        repair = None if place.manager else partial(install, ctx, place)
+        mend = "git agent hooks install"
+        yield Finding("hook_lost", f"our hook {hook.name} does not run: {why}", mend, repair)
+
+
+def identity(known: Known) -> Iterator[Finding]:
+    """Notes are commits, and git makes none for nobody."""
+    if in_repo(known.ctx.repo, "var", "GIT_COMMITTER_IDENT", check=False).status:
+        yield Finding(
+            "identity_missing",
+            "git knows no name and e-mail here, so notes cannot be written; records are",
+            'git config --global user.name "<name>"; git config --global user.email "<address>"',
+        )
+
+
+def engines(known: Known) -> Iterator[Finding]:
+    """The engines that runs need, and those that the person has added."""
+    ctx = known.ctx
+    wrong = {name: found for name, found in all_added(ctx.environ) if isinstance(found, UserError)}
+    for error in wrong.values():
+        yield Finding(error.code, error.message, "; ".join(error.hints))
+    used = {row.agent_name for row in listing.listing(ctx.layout, time.time()).rows}
+    for name in sorted(used - (set(wrong) - set(MODULES))):
+        try:
+            engine = load(name, ctx.environ)
+            find_program(ctx, engine)
+        except UserError as error:
+            yield Finding(error.code, error.message, "; ".join(error.hints) or "see git agent engines")

@@ -1,0 +1,173 @@
+"""The way through a fix: does the check pass, what does an agent change until it does, where does that go."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from git_agent_runner.attempt import run
+from git_agent_runner.attempt.live import View
+from git_agent_runner.attempt.plan import choose_engine, plan_resume, plan_start
+from git_agent_runner.attempt.run import Finished
+from git_agent_runner.context import Context, find_program
+from git_agent_runner.core import atomic
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Role
+from git_agent_runner.core.text import quote
+from git_agent_runner.engines.spec import Engine
+from git_agent_runner.process.signals import ENDING, caught
+from git_agent_runner.review import content
+from git_agent_runner.review.fixing import putting
+from git_agent_runner.review.fixing.check import Checked, check, refuse_ended
+from git_agent_runner.review.fixing.snapshot import Changes, Entry, Snapshot, changes, snapshot
+from git_agent_runner.review.prompt import fenced
+
+_PLACE = """You work in a copy of what is about to be committed. Change its files here, and do not commit:
+your changes are taken over as a patch.
+"""
+_FAILS = "This command fails here: {check}\nChange the files until it passes.\n"
+
+
+class Wish(NamedTuple):
+    """What is asked for. `check` may be empty: then there is one attempt, at the prompt."""
+
+    check: tuple[str, ...] = ()
+    engine: str | None = None
+    attempts: int = 1
+    timeout: float | None = None
+    prompt: str | None = None
+    given: tuple[str, ...] = ()
+    role: Role = "fix"
+
+
+class Made(NamedTuple):
+    """What an agent made. `patch` is the file that has it, None where it changed nothing. `passes`: the check does."""
+
+    handle: str
+    engine: str
+    entries: tuple[Entry, ...]
+    patch: str | None
+    status: str | None
+    passes: bool
+    output: str
+    words: str | None
+
+
+class Ways(NamedTuple):
+    """`cancel` is asked all the time: is it to end now? `begun` is called with the engine's name before one is."""
+
+    cancel: Callable[[], bool]
+    begun: Callable[[str], None]
+
+
+def fix(ctx: Context, wish: Wish, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
+    """What was made, None where the check passes as things are; and why it is not in index and work tree, if it is not.
+
+    `refuse` is why no agent may be started. Raises UserError where that is so, or there is none.
+    """
+    commit = content.commit_to_see(ctx, content.staged(ctx))
+    with snapshot(ctx, commit) as snap:
+        first = _checked(snap, wish, ways, None)
+        if wish.check and first.passed:
+            return None, None
+        if refuse:
+            raise UserError(f"'{shlex.join(wish.check)}' fails; {refuse}", code="held", hints=_look(first.output))
+        made = make(ctx, snap, wish, ways, first)
+        if not made.entries or not made.passes:
+            return made, None
+        return made, _put(ctx, snap, made.entries)
+
+
+def _look(output: str) -> tuple[str, ...]:
+    return tuple(line for line in output.splitlines() if line.strip())[-20:]
+
+
+def _checked(snap: Snapshot, wish: Wish, ways: Ways, left: float | None) -> Checked:
+    if not wish.check:
+        return Checked(True, "")
+    return check(wish.check, snap.path, snap.ctx.environ, left or wish.timeout, ways.cancel)
+
+
+def make(ctx: Context, snap: Snapshot, wish: Wish, ways: Ways, first: Checked) -> Made:
+    """Let an agent work there until the check passes, at most so often, and save what it changed as a patch."""
+    engine = choose_engine(ctx, wish.engine)
+    find_program(ctx, engine)
+    ways.begun(engine.name)
+    until = time.monotonic() + wish.timeout if wish.timeout else None
+    found, done = first, None
+    for _ in range(wish.attempts):
+        left = max(until - time.monotonic(), 1.0) if until else None
+        done = _attempt(snap, engine, wish, ways, found, done, left)
+        refuse_ended(done.outcome)
+        found = _checked(snap, wish, ways, left)
+        if found.passed or done.settled.verdict.status != "completed":
+            break
+    assert done is not None
+    changed = changes(snap)
+    handle, status = done.settled.record.handle, done.settled.verdict.status
+    patch = _save(ctx, handle, changed) if changed.entries else None
+    words = done.settled.transcript.final_message
+    passes = found.passed and (bool(wish.check) or status == "completed")
+    return Made(handle, engine.name, changed.entries, patch, status, passes, found.output, words)
+
+
+def _attempt(
+    snap: Snapshot, engine: Engine, wish: Wish, ways: Ways, found: Checked, before: Finished | None, left: float | None
+) -> Finished:
+    message = _message(wish, found)
+    if before is None:
+        plan = plan_start(snap.ctx, engine, wish.given, message)
+        plan = plan._replace(record=plan.record._replace(role=wish.role))
+    else:
+        plan = plan_resume(snap.ctx, before.settled.record, (), message, cwd=snap.path)
+    return run.run(snap.ctx, plan, View(), left, ways.cancel)
+
+
+def _message(wish: Wish, found: Checked) -> str:
+    if wish.role == "hook":
+        return wish.prompt or ""
+    parts = [f"{wish.prompt.rstrip()}\n\n"] if wish.prompt else []
+    parts.append(_PLACE)
+    if wish.check:
+        parts.append(_FAILS.format(check=shlex.join(wish.check)))
+        parts.append(fenced("what it printed last", found.output))
+    return "".join(parts).encode("utf-8", "replace").decode()
+
+
+def _save(ctx: Context, handle: str, changed: Changes) -> str:
+    folder = f"{ctx.layout.root}/patches"
+    atomic.make_dir(folder)
+    path = f"{folder}/{handle}.patch"
+    atomic.write(path, changed.patch)
+    return path
+
+
+def _put(ctx: Context, snap: Snapshot, entries: Sequence[Entry]) -> str | None:
+    """Why it was not put there, if it was not."""
+    from git_agent_runner.git import discover
+
+    now = discover(ctx.cwd, ctx.environ)
+    if (now.head, now.branch) != (ctx.repo.head, ctx.repo.branch):
+        return "HEAD is elsewhere by now"
+    spare = f"{snap.path}/.git-agent-spare"
+    os.mkdir(spare, 0o700)
+    with caught(ENDING):  # a Ctrl-C in the middle of it must not leave half of it
+        return putting.put(ctx, entries, _indexes(ctx), spare)
+
+
+def _indexes(ctx: Context) -> tuple[str, ...]:
+    """Those that git commits from: for `git commit PATH` one for the commit, and git's own, which is locked."""
+    index = content.index_file(ctx.repo.git_dir, ctx.environ, ctx.repo.top)
+    own = f"{ctx.repo.git_dir}/index.lock"
+    return (index, own) if os.path.basename(index).startswith("next-index-") else (index,)
+
+
+def to_apply(ctx: Context, patch: str) -> str:
+    """The command by which a person applies it, wherever in the work tree he is."""
+    at_home = ctx.cwd == ctx.repo.top and patch.startswith(f"{ctx.repo.top}/")
+    if at_home:
+        return f"git apply --3way {quote(os.path.relpath(patch, ctx.repo.top))}"
+    return f"git -C {quote(ctx.repo.top)} apply --3way {quote(patch)}"

@@ -1,0 +1,83 @@
+"""`resume --terminal`: the interactive form in a new window, which is a `git agent` of its own and keeps records."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from git_agent_runner.attempt.dry_run import SCHEMA, planned
+from git_agent_runner.attempt.go import Mode, Wish, refuse_in_hook_of_run
+from git_agent_runner.attempt.plan import Plan
+from git_agent_runner.attempt.start_directory import work_tree_of
+from git_agent_runner.console.lines import print_json, say
+from git_agent_runner.context import Context
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import command_line, quote
+from git_agent_runner.git import scrubbed
+from git_agent_runner.process.child import python
+from git_agent_runner.windows import handover
+from git_agent_runner.windows.command import Window
+from git_agent_runner.windows.opening import open_window, plan_opening
+from git_agent_runner.windows.terminals import Facts
+
+
+def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
+    """Open the window. The plan was made here to know that it can be; the window makes its own.
+
+    Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
+    """
+    refuse_in_hook_of_run(ctx)
+    words = _words(ctx, plan, wish, mode, "=".join)
+    cwd = plan.invocation.cwd if work_tree_of(ctx, plan.invocation.cwd) else ctx.cwd
+    by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"
+    file = None
+    try:
+        if wish.message is not None and not wish.dry_run:
+            file = handover.put(ctx.layout, wish.message)
+            words = _words(ctx, plan, wish, mode, lambda given: f"{given[0]}-file={file}")
+        facts = Facts(ctx.environ, sys.platform)
+        opening = plan_opening(
+            facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.entry", *words)), ctx.repo.top
+        )
+        if not wish.dry_run:
+            open_window(opening, scrubbed(ctx.environ))
+    except UserError as error:
+        handover.drop(ctx.layout, file)
+        error.hints = (*error.hints, f"or open it yourself: {by_hand}")
+        raise
+    opened: dict[str, Any] = {
+        **planned(plan),
+        "terminal": opening.terminal,
+        "launcher": list(opening.argv),
+        "opened": not wish.dry_run,
+        "command": by_hand,
+    }
+    if wish.as_json:
+        print_json({"schema": SCHEMA, **opened})
+    elif wish.dry_run:
+        print(command_line(opening.argv))
+    else:
+        say(f"{plan.record.handle or 'a new run'} opens in a new window of {opening.title}")
+    return 0
+
+
+def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tuple[str, str]], str]) -> tuple[str, ...]:
+    """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
+    optional = (("--cwd", wish.cwd), ("--session", wish.session))
+    timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:.15g}",)
+    verbose = ("-v",) if wish.verbose else ()
+    store = ("--store",) if wish.store else ()
+    given = ("--", *wish.given) if wish.given else ()
+    if not plan.record.handle:
+        prompt = () if wish.message is None else (said(("--prompt", wish.message)),)
+        return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
+    message = () if wish.message is None else (said(("--message", wish.message)),)
+    named = tuple(f"{name}={value}" for name, value in optional if value is not None)
+    return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *store, *message, *timeout, *verbose, *given)
+
+
+def _mode(ctx: Context, mode: Mode) -> tuple[str, ...]:
+    if mode == "strict":
+        return ("--strict",)
+    return () if mode == (ctx.settings.fallback or "fail") else (f"--fallback={mode}",)
