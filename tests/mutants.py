@@ -35,7 +35,7 @@ Words = tuple[str, ...]
 class Room(NamedTuple):
     """Files that are mutated, below `folder`, and pytest's words for the closest tests, the quickest first.
 
-    "{engine}" stands for the engine that the file is named after; a file of all engines has "".
+    "{engine}" stands for the engine that the file or its folder is named after; a file of all engines has "".
     """
 
     folder: str
@@ -51,7 +51,7 @@ ROOMS = {
     ),
     "options": Room(
         f"{_RUNNER}/engines",
-        ("*_flags.py",),
+        ("*/flags.py",),
         (
             (f"{_T}option_tables.py",),
             (f"{_T}engine_{{engine}}.py", f"{_T}engine_contract.py", f"{_T}engine_arguments.py"),
@@ -59,12 +59,12 @@ ROOMS = {
         ),
     ),
     "resolve": Room(
-        _RUNNER,
+        f"{_RUNNER}/find",
         ("resolve.py", "search.py", "candidates.py", "identity.py"),
         ((f"{_T}resolve.py", f"{_T}resolve_elsewhere.py"), (f"{_T}identity.py", f"{_T}branch_sequences.py")),
     ),
     "settle": Room(
-        _RUNNER,
+        f"{_RUNNER}/attempt",
         ("settle.py",),
         (
             tuple(f"{_T}{name}.py" for name in ("cli_outcomes", "verdict")),
@@ -74,7 +74,7 @@ ROOMS = {
     ),
     "store": Room(
         f"{_RUNNER}/store",
-        ("*.py",),
+        ("**/*.py",),
         (
             tuple(f"{_T}{name}.py" for name in ("store_records", "store_attempts", "store_index", "store_layout")),
             tuple(f"{_T}{name}.py" for name in ("notes", "noteline", "pointer", "store_atomic", "store_cache")),
@@ -179,8 +179,8 @@ def draw(root: Path, rooms: Sequence[str], seed: int, count: int) -> list[Mutant
 
 def closest(mutant: Mutant) -> list[Words]:
     """pytest's words, one run after another."""
-    stem = Path(mutant.file).stem.partition("_")[0]
-    engine = stem if stem in MODULES else ""
+    path = Path(mutant.file)
+    engine = next((name for name in (path.parent.name, path.stem.partition("_")[0]) if name in MODULES), "")
     return [tuple(word.format(engine=engine) for word in words) for words in ROOMS[mutant.room].tests]
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from git_agent_hooks.speak import say_past
 from git_agent_hooks.staged import staged
 from git_agent_runner import context
+from git_agent_runner.console.aloud import say_past
 from git_agent_runner.console.lines import fatal
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from git_agent_hooks.fired import TOLD_BY_STDIN, Fired, by_pre_commit, stage
-from git_agent_hooks.speak import say_past
+from git_agent_runner.console.aloud import say_past
 from git_agent_runner.console.lines import fatal
 from git_agent_runner.context import Context, load
 from git_agent_runner.core.errors import USAGE, UserError
@@ -126,9 +126,9 @@ def _quietly(actions: Sequence[Action], fired: Fired) -> int:
 def _reviews(ctx: Context) -> list[str]:
     if not os.path.isdir(f"{ctx.layout.root}/verdicts/untold"):
         return []
-    from git_agent_runner.review.outcomes import take_lines
+    from git_agent_runner.store.untold import take
 
-    return take_lines(ctx.layout)
+    return take(ctx.layout)
 
 
 def _silenced() -> bool:

@@ -17,11 +17,11 @@ import click
 from git_agent_hooks.above import command_lines
 from git_agent_hooks.fired import Fired, by_manager
 from git_agent_hooks.quiet import why_not
-from git_agent_hooks.speak import say
 from git_agent_hooks.staged import committing, held
 from git_agent_hooks.starting import Order, start
 from git_agent_hooks.told import plain, told
 from git_agent_runner.cli import main as git_agent
+from git_agent_runner.console.aloud import say
 from git_agent_runner.console.boundary import save_trace
 from git_agent_runner.console.parse import duration_of, read_message
 from git_agent_runner.core.errors import UsageError, UserError

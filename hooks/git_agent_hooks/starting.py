@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from git_agent_hooks import pushing
 from git_agent_hooks.fired import MANUAL, Fired
-from git_agent_hooks.speak import say
+from git_agent_runner.console.aloud import say
 from git_agent_runner.context import Context, find_program, load
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import refs

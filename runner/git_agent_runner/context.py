@@ -60,9 +60,9 @@ def load(
         _tell_reviews(layout)
     ctx = Context(repo, layout, Index(layout, warn), settings, config, environ, cwd)
     if os.path.isdir(f"{layout.root}/snapshots"):  # a killed git-agent's, or one at work
-        from git_agent_runner.review.fixing.snapshot import clean
+        from git_agent_runner.store import spare_trees
 
-        clean(ctx)
+        spare_trees.clean(repo, layout)
     return ctx
 
 
@@ -99,9 +99,9 @@ def _tell_reviews(layout: Layout) -> None:
     if not os.path.isdir(f"{layout.root}/verdicts/untold"):
         return
     from git_agent_runner.console.lines import say
-    from git_agent_runner.review import outcomes
+    from git_agent_runner.store import untold
 
-    for line in outcomes.take_lines(layout):
+    for line in untold.take(layout):
         say(line)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_hooks import finding as hooks_finding
 from git_agent_runner.context import Context
 from git_agent_runner.core.model import Record, Repository, Settings
 from git_agent_runner.git.settings import Config
@@ -392,5 +393,6 @@ def test_a_running_run_is_left_alone(cli: Cli) -> None:
 def test_the_page_explains_every_code() -> None:
     page = (docs.ROOT / "docs/recovery.md").read_text()
     explained = {row[0].strip("`") for row in docs.rows(docs.section(page, "Doctor"))}
-    sources = "".join(path.read_text() for path in Path(setup.__file__).parent.glob("*.py"))
+    files = (*Path(setup.__file__).parent.glob("*.py"), Path(hooks_finding.__file__))
+    sources = "".join(path.read_text() for path in files)
     assert explained == set(re.findall(r'Finding\(\s*"([a-z_]+)"', sources))

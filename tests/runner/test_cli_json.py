@@ -11,6 +11,7 @@ import git_agent_fixtures
 import git_agent_hooks.main
 import git_agent_runner.cli
 from git_agent_extractors.model import Status
+from git_agent_hooks import finding as hooks_finding
 from support import docs
 from support.cli import Cli
 
@@ -84,7 +85,8 @@ def test_every_code() -> None:
 
 
 def test_every_code_of_the_doctor() -> None:
-    commands = Path(git_agent_runner.__file__).parent / "commands"
-    source = "".join(path.read_text() for path in commands.glob("doctor*.py"))
+    folder = Path(git_agent_runner.__file__).parent / "maintain/doctor"
+    files = (*folder.glob("*.py"), Path(hooks_finding.__file__))
+    source = "".join(path.read_text() for path in files)
     (row,) = [row for row in docs.rows(docs.section(PAGE, "doctor")) if row[0] == "`problems.code`"]
     assert set(re.findall("`([a-z_]+)`", row[1])) == set(re.findall(r'Finding\(\s*"([a-z_]+)"', source))

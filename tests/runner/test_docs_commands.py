@@ -10,13 +10,13 @@ import click
 import pytest
 
 from git_agent_runner import cli
-from git_agent_runner.attempt.checks import check_version
 from git_agent_runner.cli import COMMANDS, git_agent
 from git_agent_runner.core import errors
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Settings
 from git_agent_runner.engines import MODULES
 from git_agent_runner.engines import load as load_engine
+from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Version
 from git_agent_runner.git.settings import load
 from support import docs

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.attempt.checks import check_version, fitting
+from git_agent_runner.attempt.checks import fitting
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import launch_args
 from git_agent_runner.engines.iflow.command import ENGINE, OPTIONS
+from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Launch, StoreQuery, Version
 
 SITE = "/home/ada/site"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.attempt.checks import check_version
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import directory, launch_args, rejected, widening
 from git_agent_runner.engines.opencode.command import ENGINE, OPTIONS
+from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Launch, Located, StoreQuery, Version
 
 STORES = Path(__file__).parent / "stores" / "opencode"

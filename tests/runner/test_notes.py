@@ -215,12 +215,12 @@ WRITER = """
 import os, sys
 from git_agent_runner.git import discover
 from git_agent_runner.core.model import Record
-from git_agent_runner.store import noting, notes
+from git_agent_runner.store.notes import writing
 handle, commit = sys.argv[1:]
 run = f"20261127T101502Z-codex-{handle}"
 facts = discover(os.getcwd(), os.environ)
 noted = Record(handle, run, run, "codex", updated_at="2026-11-27T10:15:02Z")
-noting.write(facts, commit or facts.head, noted, wait=600.0)
+writing.write(facts, commit or facts.head, noted, wait=600.0)
 """
 
 

@@ -312,7 +312,7 @@ def test_a_known_verdict_loads_nothing_that_starts_an_engine(cli: Cli) -> None:
 
 def test_a_line_for_the_terminal_begins_a_line_of_its_own() -> None:
     """Agents in hooks W4: pre-commit has begun one, and used to get ours glued to its dots."""
-    code = "from git_agent_hooks.speak import say_past; say_past('seen', {'PRE_COMMIT': '1'})"
+    code = "from git_agent_runner.console.aloud import say_past; say_past('seen', {'PRE_COMMIT': '1'})"
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, (sys.executable, "-P", "-c", code))

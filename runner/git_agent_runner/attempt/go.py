@@ -77,6 +77,12 @@ def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act
         run = queue.wait(ctx, run, wish.session)
 
 
+def configured(ctx: Context) -> Mode:
+    """What the person's settings put in the place of a resume that cannot be."""
+    chosen: dict[str | None, Mode] = {"continue": "continue", "fresh": "fresh", "picker": "picker"}
+    return chosen.get(ctx.settings.fallback, "fail")
+
+
 def unattended(ctx: Context, *, strict: bool) -> Mode:
     """The mode of what nobody waits for: a session that is gone is replaced, unless the person has set otherwise."""
     chosen: dict[str | None, Mode] = {name: name for name in get_args(Fallback)}
@@ -127,7 +133,7 @@ def _run(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
 
 def _still_there(ctx: Context, plan: Plan, done: Finished) -> bool:
     """Nothing takes the place of a session that its store has, whatever its engine says."""
-    from git_agent_runner.attempt.session import still_there
+    from git_agent_runner.conversation.session import still_there
 
     attempt = done.settled.attempt
     there = still_there(ctx, plan.engine, attempt)

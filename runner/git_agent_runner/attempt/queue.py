@@ -7,13 +7,13 @@ import signal
 import time
 from contextlib import suppress
 
-from git_agent_runner.attempt.checks import refuse_original
-from git_agent_runner.attempt.session import refuse_held
 from git_agent_runner.console.lines import say
 from git_agent_runner.context import Context
+from git_agent_runner.conversation.session import refuse_held
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines import load
+from git_agent_runner.find.running import refuse_original
 from git_agent_runner.store import session_locks
 from git_agent_runner.store.files import locks
 from git_agent_runner.store.files.liveness import at_work, started_then

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.attempt.plan import Plan, plan_resume
 from git_agent_runner.console.lines import say
 from git_agent_runner.context import Context, timestamp
@@ -12,6 +11,7 @@ from git_agent_runner.conversation.seat import seat
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines import wording
+from git_agent_runner.find.running import hold
 from git_agent_runner.store import session_locks
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.attempt.leaving import Begun
 from git_agent_runner.attempt.live import Live, View
 from git_agent_runner.attempt.plan import Plan
@@ -23,6 +22,7 @@ from git_agent_runner.core import checkpoints
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines.spec import Engine
+from git_agent_runner.find.running import hold
 from git_agent_runner.git import refs, scrubbed
 from git_agent_runner.process.lifetime import Outcome
 from git_agent_runner.process.signals import ENDING, caught

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_runner.attempt import evidence, leaving
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.attempt.leaving import Begun, Left
 from git_agent_runner.attempt.spending import before, of_attempt, own
 from git_agent_runner.attempt.verdict import Asked, Ended, Verdict, judge
@@ -23,6 +22,7 @@ from git_agent_runner.core.model import Attempt, Record, Repository
 from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.redact import fit
 from git_agent_runner.find import pointing, tie
+from git_agent_runner.find.running import hold
 from git_agent_runner.git import HEADS, discover, refs, scrubbed
 from git_agent_runner.process.lifetime import Outcome
 from git_agent_runner.store.files.layout import handle_of

@@ -88,26 +88,6 @@ def _tied(ctx: Context, run: Record, wanted: decide.Wanted) -> Adopted:
     return Adopted(done.record, (*says, *_replaced(ctx, done.record, done.replaced)), done.warnings, "record")
 
 
-def taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
-    """For a resume of a run that only a note knows: its record, made unless `dry_run`; or the reason why not."""
-    try:
-        adoption = decide.noted(ctx, elsewhere.note, decide.Wanted(trusted=trusted))
-    except UserError as error:
-        if error.code not in ("session_missing", "directory_outside"):
-            return error
-        others = (hint for hint in elsewhere.hints if "git agent adopt" not in hint)  # which has just failed
-        elsewhere.hints = (error.message, *others)
-        return elsewhere
-    if dry_run:
-        return adoption.record
-    record, warnings = write(ctx, adoption)
-    for line in (f"run {record.handle} is adopted from its note", *adoption.says):
-        say(line)
-    for text in warnings:
-        warn(text)
-    return record
-
-
 def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.Wanted) -> Adoption | Record:
     """What is to be made a run, or the run that is here already."""
     if len(words) > 2:

@@ -58,9 +58,9 @@ def _test(words: tuple[str, ...], check: str | None, *, as_json: bool) -> int:
     if words[0] != "test" or len(words) != 2 or check is not None:
         what = "which engine?" if words == ("test",) else f"'{words[0]}' is not understood here"
         raise UsageError(what, hints=("git agent engines test ENGINE",))
-    from git_agent_runner.commands import engines_test
+    from git_agent_runner.engines import trial
 
-    return engines_test.run(words[1], *_settings(), as_json=as_json)
+    return trial.run(words[1], *_settings(), as_json=as_json)
 
 
 def _check(name: str, *, as_json: bool) -> int:

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from git_agent_runner import context
-from git_agent_runner.attempt.go import Act, Mode, Wish, go
+from git_agent_runner.adopt.found import found
+from git_agent_runner.attempt.go import Act, Mode, Wish, configured, go
 from git_agent_runner.console import parse
 from git_agent_runner.context import Context
-from git_agent_runner.core.errors import UsageError, UserError
-from git_agent_runner.core.model import Record
+from git_agent_runner.core.errors import UsageError
 from git_agent_runner.core.text import quote, shown
-from git_agent_runner.find.lookup import Elsewhere, Where, find
+from git_agent_runner.find.lookup import Where
 from git_agent_runner.git import refs
 from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX, is_handle
 from git_agent_runner.store.records.index import PREFIX_LENGTH
@@ -138,16 +138,6 @@ def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> 
     return resume_all.resume_all(ctx, resume_all.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
 
 
-def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
-    """The run that these words name; one that only a note knows is adopted."""
-    run = find(ctx, where, verbose=wish.verbose, ties=not wish.dry_run)
-    if not isinstance(run, Elsewhere):
-        return run
-    from git_agent_runner.commands.adopt import taken_up  # a rare need
-
-    return taken_up(ctx, run, trusted=trusted, dry_run=wish.dry_run)
-
-
 def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, everything: bool) -> None:
     if strict and fallback not in (None, "fail"):
         raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
@@ -234,8 +224,3 @@ def _opens(has_message: bool, handle: str | None, words: tuple[str, ...], *, dry
             hints=(f'git agent resume {handle} "<message>"', f"to send the word itself: --message={handle}"),
         )
     raise UsageError("no message", hints=('git agent resume "<message>"', "or -i, on a terminal, to open the session"))
-
-
-def configured(ctx: Context) -> Mode:
-    chosen: dict[str | None, Mode] = {"continue": "continue", "fresh": "fresh", "picker": "picker"}
-    return chosen.get(ctx.settings.fallback, "fail")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from git_agent_runner import context
-from git_agent_runner.commands.show import show
 from git_agent_runner.find.lookup import Where, found_record
+from git_agent_runner.view.run import show
 
 
 @click.command(short_help="Show this branch's run")

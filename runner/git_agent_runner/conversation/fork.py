@@ -10,19 +10,19 @@ import secrets
 from typing import NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner.attempt.checks import check_version
-from git_agent_runner.attempt.session import Sought, refuse_entering, refuse_held, session_value
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.conversation import formats, hand_over, place, whole
 from git_agent_runner.conversation.handing import Handed
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
+from git_agent_runner.conversation.session import Sought, refuse_entering, refuse_held, session_value
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines import asking, load
 from git_agent_runner.engines.probe import Probe
+from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
 from git_agent_runner.find import moved
 from git_agent_runner.git import in_repo, refs, trees

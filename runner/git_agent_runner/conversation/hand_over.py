@@ -6,8 +6,6 @@ import os
 from typing import Any, NamedTuple
 
 from git_agent_extractors.model import Session
-from git_agent_runner.attempt.checks import check_version, hold, refuse_live, refuse_strays
-from git_agent_runner.attempt.session import session_value
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.conversation import formats, handing, place, whole
 from git_agent_runner.conversation.formats.common import New
@@ -15,11 +13,14 @@ from git_agent_runner.conversation.handing import Handed
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
+from git_agent_runner.conversation.session import session_value
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Earlier, Record
 from git_agent_runner.engines import arguments, load
 from git_agent_runner.engines.probe import Probe
+from git_agent_runner.engines.refuse import check_version, refuse_strays
 from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
+from git_agent_runner.find.running import hold, refuse_live
 from git_agent_runner.store.session_locks import hold_session, ourselves
 
 

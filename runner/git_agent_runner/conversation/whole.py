@@ -10,11 +10,11 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from git_agent_runner.attempt.session import Sought, locate
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import formats, place
 from git_agent_runner.conversation.messages import Call, Message
 from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.conversation.session import Sought, locate
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines.spec import Engine, StoreQuery

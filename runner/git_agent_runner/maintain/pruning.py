@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.context import Context
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import State
 from git_agent_runner.find.identity import Identities
+from git_agent_runner.find.running import hold
 from git_agent_runner.git import refs
 from git_agent_runner.store import gitconfig, pointer
 from git_agent_runner.store.notes import drop

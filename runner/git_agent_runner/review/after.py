@@ -36,8 +36,8 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
 
     Raises UserError `untrusted` for findings from a note, unless they are trusted, and `no_branch`.
     """
-    from git_agent_runner.attempt.go import Wish, go
-    from git_agent_runner.commands import resume
+    from git_agent_runner.adopt.found import found
+    from git_agent_runner.attempt.go import Wish, configured, go
     from git_agent_runner.find.lookup import Where
 
     commit = content.commit_of(ctx, revision)
@@ -61,7 +61,7 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
         raise UserError(f"branch '{other}', which the commit was made on, is gone", code="no_branch", hints=(hint,))
     where = Where(branch=other)
     wish = Wish(message=findings(commit, verdict), as_json=as_json)
-    return go(ctx, wish, resume.configured(ctx), resume.found(ctx, where, wish, trusted=False))
+    return go(ctx, wish, configured(ctx), found(ctx, where, wish, trusted=False))
 
 
 def _is_ours(ctx: Context, outcome: Outcome) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.review.verdict import Verdict, as_object, of_object
+from git_agent_runner.store import untold
 from git_agent_runner.store.files.layout import HEX, Layout
 
 _LARGEST = 1 << 20  # bytes
@@ -53,11 +54,10 @@ def save(layout: Layout, outcome: Outcome) -> None:
     verdict = as_object(outcome.verdict) if outcome.verdict else None
     data = json.dumps({**outcome._asdict(), "verdict": verdict}).encode("utf-8", "replace")
     with suppress(UserError):
-        for folder in ("commits", "untold"):
-            atomic.make_dir(f"{layout.root}/verdicts/{folder}")
+        atomic.make_dir(f"{layout.root}/verdicts/commits")
         atomic.write(_path(layout, outcome.commit), data)
         if outcome.unread and outcome.line:
-            atomic.write(f"{layout.root}/verdicts/untold/{outcome.commit}", b"", durable=False)
+            untold.add(layout, outcome.commit, outcome.line)
 
 
 def read(layout: Layout, commit: str) -> Outcome | None:
@@ -101,22 +101,7 @@ def every(layout: Layout) -> list[Outcome]:
 def seen(layout: Layout, outcome: Outcome) -> None:
     if outcome.unread:
         save(layout, outcome._replace(unread=False))
-    with suppress(OSError):
-        os.unlink(f"{layout.root}/verdicts/untold/{outcome.commit}")
-
-
-def take_lines(layout: Layout) -> list[str]:
-    """One line for each review that has ended and that nobody was told of; the next call has none of them."""
-    folder = f"{layout.root}/verdicts/untold"
-    lines = []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        try:
-            os.unlink(f"{folder}/{name}")  # before it is said: of two commands at once only one says it
-        except OSError:
-            continue
-        outcome = read(layout, name) if _is_oid(name) else None
-        lines += [outcome.line] if outcome and outcome.unread and outcome.line else []
-    return lines
+    untold.drop(layout, outcome.commit)
 
 
 def _path(layout: Layout, commit: str) -> str:

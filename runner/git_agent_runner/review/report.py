@@ -70,9 +70,9 @@ def report(ctx: Context, results: Sequence[Result], output: Output) -> int:
 
 def aloud(ctx: Context, line: str) -> None:
     """To the terminal, also where pre-commit hides what a hook prints."""
-    from git_agent_hooks import speak
+    from git_agent_runner.console.aloud import say_past
 
-    speak.say_past(line, ctx.environ)
+    say_past(line, ctx.environ)
 
 
 class Progress:

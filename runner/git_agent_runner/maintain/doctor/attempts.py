@@ -11,7 +11,6 @@ from functools import partial
 
 from git_agent_extractors.model import NO_SESSION, SOURCES
 from git_agent_runner.adopt.write import attempt_of
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.attempt.settle import close_dead
 from git_agent_runner.console.progress import counted
 from git_agent_runner.context import Context, timestamp
@@ -21,6 +20,7 @@ from git_agent_runner.core.model import Note, Record
 from git_agent_runner.core.text import quote
 from git_agent_runner.engines import wording
 from git_agent_runner.engines.files import names
+from git_agent_runner.find.running import hold
 from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, key_twice
 from git_agent_runner.maintain.pruning import TRASH, throw_away
 from git_agent_runner.store.files.layout import handle_of, run_directory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 from git_agent_runner import context
 from git_agent_runner.core.errors import UserError
@@ -11,12 +12,19 @@ from git_agent_runner.maintain.doctor import aside, attempts, locks, records, re
 from git_agent_runner.maintain.doctor import notes as damage
 from git_agent_runner.maintain.doctor.finding import Finding, Known, look
 
+
+def _of_hooks(known: Known) -> Iterator[Finding]:
+    """The hooks are a package above this one, as in the table of commands."""
+    found: Iterator[Finding] = import_module("git_agent_hooks.finding").lost_hooks(known)
+    return found
+
+
 # In this order: what keeps others from being mended comes first.
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     setup.settings,
     setup.read_only,
     setup.identity,
-    setup.hooks,
+    _of_hooks,
     locks.stale,
     attempts.scraps,
     attempts.half_written,

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from git_agent_runner.adopt.write import attempt_of
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.context import Context
 from git_agent_runner.core.model import Record
 from git_agent_runner.core.text import quote
+from git_agent_runner.find.running import hold
 from git_agent_runner.find.search import Search
 from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, key_twice, still
 from git_agent_runner.store import pointer

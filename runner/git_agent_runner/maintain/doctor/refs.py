@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from git_agent_runner.attempt.checks import hold
 from git_agent_runner.context import Context
 from git_agent_runner.core.model import Record
 from git_agent_runner.core.text import quote
+from git_agent_runner.find.running import hold
 from git_agent_runner.git import refs
 from git_agent_runner.maintain.doctor.finding import REPAIR, Finding, Known, still
 from git_agent_runner.store import gitconfig, notes, pointer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from functools import partial
 
 from git_agent_runner.context import find_program
 from git_agent_runner.core.errors import UserError
@@ -34,20 +33,6 @@ def read_only(known: Known) -> Iterator[Finding]:
 
 def _user() -> str:
     return f"user {os.geteuid()}"
-
-
-def hooks(known: Known) -> Iterator[Finding]:
-    """Ours that another tool has removed, or that a hook manager does not call yet."""
-    from git_agent_hooks.install import install, lost
-    from git_agent_hooks.place import find
-
-    ctx = known.ctx
-    for hook in lost(ctx):
-        place = find(ctx)
-        why = f"{place.manager} does not call it" if place.manager else "another tool has removed it"
-        repair = None if place.manager else partial(install, ctx, place)
-        mend = "git agent hooks install"
-        yield Finding("hook_lost", f"our hook {hook.name} does not run: {why}", mend, repair)
 
 
 def identity(known: Known) -> Iterator[Finding]:

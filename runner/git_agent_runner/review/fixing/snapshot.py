@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import run
-from git_agent_runner.review.place import inside, on_commit, sweep
-from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.review.place import inside
+from git_agent_runner.store.spare_trees import leave, on_commit, snapshots
 
 ABSENT, SUBMODULE = "000000", "160000"
 _PATCH = ("-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
@@ -44,34 +44,18 @@ class Changes(NamedTuple):
     patch: bytes
 
 
-def folder(layout: Layout) -> str:
-    return f"{layout.root}/snapshots"
-
-
 @contextmanager
 def snapshot(ctx: Context, commit: str) -> Iterator[Snapshot]:
     """A work tree on that commit, gone afterwards."""
-    atomic.make_dir(folder(ctx.layout))
-    path = f"{folder(ctx.layout)}/{os.urandom(4).hex()}"
+    atomic.make_dir(snapshots(ctx.layout))
+    path = f"{snapshots(ctx.layout)}/{os.urandom(4).hex()}"
     try:
-        with on_commit(ctx, path, commit):
+        with on_commit(ctx.repo, ctx.layout, path, commit):
             here = inside(ctx, path)
             shutil.copyfile(f"{here.repo.git_dir}/index", _index(here))
             yield Snapshot(here, path, commit, _linked(ctx, path))
     finally:
-        _leave(ctx.layout)
-
-
-def clean(ctx: Context) -> None:
-    """Take away what a killed git-agent left behind. Every command does: nothing of it is of use to anybody."""
-    with suppress(OSError, UserError):
-        sweep(ctx, folder(ctx.layout))
-    _leave(ctx.layout)
-
-
-def _leave(layout: Layout) -> None:
-    with suppress(OSError):  # another one is at work, or nothing may be written here
-        os.rmdir(folder(layout))
+        leave(ctx.layout)
 
 
 def _index(here: Context) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from git_agent_runner.attempt.checks import check_version
 from git_agent_runner.console.lines import hint, print_json
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Settings
 from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.engines import load
 from git_agent_runner.engines.probe import find_binary, flags, forget, probe, user_cache_dir
+from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Engine, Version, dotted
 
 SCHEMA = 1

@@ -1,0 +1,41 @@
+"""The run that a command line names; one that only a note knows is adopted."""
+
+from __future__ import annotations
+
+from git_agent_runner.attempt.go import Wish
+from git_agent_runner.context import Context
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Record
+from git_agent_runner.find.lookup import Elsewhere, Where, find
+
+
+def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
+    """The run that these words name; one that only a note knows is adopted."""
+    run = find(ctx, where, verbose=wish.verbose, ties=not wish.dry_run)
+    if not isinstance(run, Elsewhere):
+        return run
+    return _taken_up(ctx, run, trusted=trusted, dry_run=wish.dry_run)
+
+
+def _taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
+    """For a resume of a run that only a note knows: its record, made unless `dry_run`; or the reason why not."""
+    from git_agent_runner.adopt import decide  # a rare need
+    from git_agent_runner.adopt.write import write
+    from git_agent_runner.console.lines import say, warn
+
+    try:
+        adoption = decide.noted(ctx, elsewhere.note, decide.Wanted(trusted=trusted))
+    except UserError as error:
+        if error.code not in ("session_missing", "directory_outside"):
+            return error
+        others = (hint for hint in elsewhere.hints if "git agent adopt" not in hint)  # which has just failed
+        elsewhere.hints = (error.message, *others)
+        return elsewhere
+    if dry_run:
+        return adoption.record
+    record, warnings = write(ctx, adoption)
+    for line in (f"run {record.handle} is adopted from its note", *adoption.says):
+        say(line)
+    for text in warnings:
+        warn(text)
+    return record

@@ -1,0 +1,52 @@
+"""What an engine's version or option table rules out."""
+
+from __future__ import annotations
+
+from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.engines import arguments
+from git_agent_runner.engines.spec import Engine, Role, Version, dotted, within
+
+# What is ours to give, and what to do instead.
+_OURS: tuple[tuple[Role, str], ...] = (
+    ("selector", "which session is git agent's part: resume HANDLE, --session VALUE, or start"),
+    ("format", "git agent reads the engine's output, so its format is not free"),
+    ("prompt", "give the message to git agent, before --"),
+    ("interactive", "the terminal form is git agent's -i"),
+    ("exit", "run the engine itself for that"),
+)
+
+
+_DIRECTORY: tuple[tuple[Role, str], ...] = (("directory", "git agent chooses the directory of a resume: --cwd DIR"),)
+
+
+def check_version(engine: Engine, version: Version) -> None:
+    """Raises UserError `resume_unsupported` or `version_bad`."""
+    if version < engine.first_resume:
+        raise UserError(
+            f"{engine.name} {dotted(version)} cannot resume a session by its id",
+            code="resume_unsupported",
+            hints=(f"{dotted(engine.first_resume)} is the first version that can: {engine.install}",),
+        )
+    for bad in engine.bad:
+        if within(version, bad.since, bad.until):
+            raise UserError(
+                f"{engine.name} {dotted(version)} cannot be trusted to resume: {bad.why}",
+                code="version_bad",
+                hints=(f"install another version: {engine.install}",),
+            )
+
+
+def refuse_strays(engine: Engine, given: tuple[str, ...], place: str, *, resuming: bool) -> None:
+    """Words for the engine must all be flags that are its own to take; any other would be lost without a word.
+
+    `place` says where they were given, for the message. Raises UsageError.
+    """
+    stray = arguments.strays(engine.options, given)
+    if stray:
+        raise UsageError(
+            f"'{stray[0]}' {place} is not a flag of {engine.name}",
+            hints=("the message goes before --, only the engine's own flags after it",),
+        )
+    for role, hint in (*_OURS, *(_DIRECTORY if resuming else ())):
+        for word in arguments.find(engine.options, given, role):
+            raise UsageError(f"{word.name} {place} cannot be passed on to {engine.name}", hints=(hint,))

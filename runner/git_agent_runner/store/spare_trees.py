@@ -1,0 +1,70 @@
+"""Work trees of our own: detached, below our own folder, and gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.model import Repository
+from git_agent_runner.git import run
+from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.files.locks import try_lock
+
+# No hook runs, nothing is fetched.
+_QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
+
+
+@contextmanager
+def on_commit(repo: Repository, layout: Layout, path: str, commit: str, config: Sequence[str] = ()) -> Iterator[None]:
+    """A work tree at `path`, on that commit, as git checks it out with that configuration; it is gone afterwards."""
+    lock = try_lock(layout.lock(f"tree-{os.path.basename(path)}"))
+    if lock is None:
+        raise UserError("another review of this branch is at work", code="review_live", hints=("try again later",))
+    with lock:
+        sweep(repo, layout, os.path.dirname(path), path)
+        remove(repo, path)
+        try:
+            _git(repo, "worktree", "add", "-f", "-f", "--detach", "--no-checkout", path, commit)
+            run((*_QUIET, *config, "reset", "-q", "--hard"), cwd=path, env={"GIT_LFS_SKIP_SMUDGE": "1"})
+            yield
+        finally:
+            remove(repo, path)
+
+
+def remove(repo: Repository, path: str) -> None:
+    """Take the work tree away, whatever is left of it."""
+    if os.path.lexists(path):
+        shutil.rmtree(path, ignore_errors=True)  # git removes none whose .git is gone, but forgets one that is
+        _git(repo, "worktree", "remove", "-f", "-f", path, check=False)
+
+
+def sweep(repo: Repository, layout: Layout, folder: str, mine: str = "") -> None:
+    """Take away what a killed git-agent left behind."""
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        path = f"{folder}/{name}"
+        if path != mine and os.path.isdir(path) and (lock := try_lock(layout.lock(f"tree-{name}"))):
+            with lock:
+                remove(repo, path)
+
+
+def _git(repo: Repository, *words: str, check: bool = True) -> None:
+    run((*_QUIET, *words), git_dir=repo.git_dir, cwd=repo.common_dir, check=check)
+
+
+def snapshots(layout: Layout) -> str:
+    return f"{layout.root}/snapshots"
+
+
+def clean(repo: Repository, layout: Layout) -> None:
+    """Take away what a killed `git agent fix` left behind. Every command does: nothing of it is of use to anybody."""
+    with suppress(OSError, UserError):
+        sweep(repo, layout, snapshots(layout))
+    leave(layout)
+
+
+def leave(layout: Layout) -> None:
+    with suppress(OSError):  # another one is at work, or nothing may be written here
+        os.rmdir(snapshots(layout))
