@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "maintain": (*_RUNS, "adopt", "review"),
     "view": (*_RUNS, "unattended", "maintain"),
     "commands": (*_RUNS, "adopt", "windows", "unattended", "review", "maintain", "view", "hooks"),
-    "cli": ("core", "console"),
+    "cli": ("core", "console", "entry"),
     "entry": ("core", "console", "cli"),
 }
 
