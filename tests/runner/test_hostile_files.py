@@ -16,7 +16,8 @@ from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery, parse_version
 from support.cli import Cli, ask
 from support.engines import stores
-from support.engines.stand_in import IDS, NEWEST
+from support.engines.program import NEWEST
+from support.engines.stand_in import IDS
 from support.runs import leave
 from support.waiting import PATIENCE
 

@@ -65,7 +65,7 @@ class World(NamedTuple):
         return Done(done.returncode, done.stdout, done.stderr)
 
     def agent(self, *words: str, stdin: str | None = None, cwd: Path | None = None, **env: str) -> Done:
-        """`git-agent WORDS`, whatever comes of it; its start as it is installed, all else by a fork, which is faster."""
+        """`git-agent WORDS`, whatever comes of it: a start as it is installed, all else by a fork, which is faster."""
         if words[:1] == ("start",) or stdin is not None:
             done = self.run(str(BIN / "git-agent"), *words, stdin=stdin, cwd=cwd, **env)
         else:

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
-"""A stand-in for an engine, named by the link it is called through: codex, claude, gemini, opencode, iflow,
-qwen, copilot.
+"""A stand-in for an engine, named by the link it is called through (program.py): codex, claude, gemini, opencode,
+iflow, qwen, copilot.
 
 It appends one JSON line to $FAKE_LOG (engine, argv, cwd, stdin, stdin_kind, env), prints a short transcript as the
 newest recorded version of that engine does, keeps the session in the engine's own store (stores.py), and exits with
@@ -16,50 +15,14 @@ line, answers in its store, and says goodbye; SIGINT ends it in the middle of th
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import stat
 import sys
+from contextlib import suppress
 
-VERSIONS = {
-    "codex": "codex-cli {}",
-    "claude": "{} (Claude Code)",
-    "gemini": "{}",
-    "opencode": "{}",
-    "iflow": "{}",
-    "qwen": "{}",
-    "copilot": "GitHub Copilot CLI {}.",
-}
-NEWEST = {
-    "codex": "0.171.0",
-    "claude": "2.1.332",
-    "gemini": "0.61.0",
-    "opencode": "1.18.33",
-    "iflow": "0.5.19",
-    "qwen": "0.24.4",
-    "copilot": "1.0.102",
-}
-
-
-def described(engine: str, argv: list[str]) -> str | None:
-    """What an engine prints of itself. Most processes of the tests are for this, so that little is imported before."""
-    if "--version" in argv:
-        return VERSIONS[engine].format(os.environ.get("FAKE_VERSION") or NEWEST[engine])
-    return os.environ.get("FAKE_HELP", "") if "--help" in argv else None
-
-
-if __name__ == "__main__" and (text := described(os.path.basename(sys.argv[0]), sys.argv[1:])) is not None:
-    print(text)
-    sys.exit(0)
-
-import json  # noqa: E402  see above
-import re  # noqa: E402  see above
-import stat  # noqa: E402  see above
-from contextlib import suppress  # noqa: E402  see above
-
-sys.path.append(
-    os.path.abspath(f"{os.path.realpath(__file__)}/../../..")
-)  # this is a script: pytest's path is not ours
-
-from support.engines import stores  # noqa: E402  see above
+from support.engines import stores
 
 IDS = {
     "codex": "01a21f23-5ab8-7ef1-9437-807dbdda8fbf",
@@ -343,6 +306,3 @@ EVENTS = {
     "qwen": qwen,
     "copilot": copilot,
 }
-
-if __name__ == "__main__":
-    sys.exit(main())
