@@ -23,6 +23,7 @@ from support import docs
 from support.gitrepo import GitRepo
 
 README = (docs.ROOT / "README.md").read_text()
+REFERENCE = (docs.ROOT / "docs/reference.md").read_text()
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
@@ -116,33 +117,33 @@ def test_the_gate_runs_the_readmes_test_command() -> None:
     assert set(tests) <= set((docs.ROOT / ".ci/run").read_text().splitlines())
 
 
-def test_the_readme_lists_the_commands() -> None:
-    cells = docs.rows(docs.section(README, "Commands"))
+def test_the_reference_lists_the_commands() -> None:
+    cells = docs.rows(docs.section(REFERENCE, "Commands"))
     named = [found[1] for row in cells if (found := re.match(r"`git agent ([a-z]+)", row[0]))]
     assert named == list(COMMANDS)
 
 
 @pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("start", "resume")])
-def test_the_readme_lists_a_commands_options(word: str) -> None:
-    cells = docs.rows(docs.section(README, "Commands"))
+def test_the_reference_lists_a_commands_options(word: str) -> None:
+    cells = docs.rows(docs.section(REFERENCE, "Commands"))
     (text,) = (row[1] for row in cells if re.match(rf"`git agent {word}\b", row[0]))
     named = {option for code in docs.inline_code(text) for option in OPTION.findall(code)}
     assert named == options(word)
 
 
 @pytest.mark.parametrize("word", ["start", "resume"])
-def test_the_readme_lists_the_options_of(word: str) -> None:
-    cells = [row for row in docs.rows(docs.section(README, "Commands")) if len(row) == 4]
+def test_the_reference_lists_the_options_of(word: str) -> None:
+    cells = [row for row in docs.rows(docs.section(REFERENCE, "Commands")) if len(row) == 4]
     column = {"start": 1, "resume": 2}[word]
     named = {option for row in cells if row[column] == "yes" for option in OPTION.findall(row[0])}
     assert named == options(word)
 
 
-def test_the_readme_lists_every_setting(repo: GitRepo) -> None:
+def test_the_reference_lists_every_setting(repo: GitRepo) -> None:
     """Each row of the table, put into git's configuration, changes one setting, and no setting is left over."""
     defaults = Settings()
     changed = []
-    for key, example, _ in docs.rows(docs.section(README, "Configuration")):
+    for key, example, _ in docs.rows(docs.section(REFERENCE, "Configuration")):
         name = key.strip("`").replace("<engine>", "claude")
         repo.git("config", name, example.strip("`"))
         settings, _ = load(repo.facts(), {"HOME": "/home/ann"})
@@ -174,8 +175,8 @@ def before(version: Version) -> Version:
     return (*head, last - 1) if last else (*before(tuple(head)), 999)
 
 
-def test_the_readme_names_the_exit_statuses() -> None:
-    cells = docs.rows(docs.section(README, "Exit status"))
+def test_the_reference_names_the_exit_statuses() -> None:
+    cells = docs.rows(docs.section(REFERENCE, "Exit status"))
     named = {int(number) for row in cells for number in re.findall(r"\d+", row[0])}
     ours = {errors.FATAL, errors.USAGE, errors.INTERRUPTED, errors.BUG, cli.BROKEN_PIPE}
     assert named == ours | {1, 143}

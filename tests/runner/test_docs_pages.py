@@ -51,7 +51,7 @@ def test_the_index_has_every_page() -> None:
 
 @pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
 def test_every_setting_that_is_named_exists(page: Path) -> None:
-    rows = docs.rows(docs.section((docs.ROOT / "README.md").read_text(), "Configuration"))
+    rows = docs.rows(docs.section((docs.ROOT / "docs/reference.md").read_text(), "Configuration"))
     known = {row[0].strip("`") for row in rows} | {"agent.onDead", "agent.onError", "agent.onIdle"}
     for key in re.findall(r"git config (?:--global )?(agent\.[\w.<>]+)", page.read_text()):
         assert key in known or re.sub(r"^agent\.\w+\.", "agent.<engine>.", key) in known, key
@@ -65,6 +65,13 @@ def test_every_yaml_block_can_be_read(page: Path) -> None:
 
 def test_permissions_has_every_engine() -> None:
     assert sorted(BY_ENGINE) == sorted(MODULES)
+
+
+def test_the_readme_has_the_flags_of_the_permissions_page() -> None:
+    """Those that let an agent edit files and run commands."""
+    rows = [row for row in docs.rows((docs.ROOT / "README.md").read_text()) if len(row) == 2]
+    named = {name: docs.inline_code(flags)[0] for names, flags in rows for name in names.split(", ")}
+    assert named == {name: docs.inline_code(cells[2])[0] for name, cells in BY_ENGINE.items() if cells[2]}
 
 
 @pytest.mark.parametrize("name", VERSIONS)

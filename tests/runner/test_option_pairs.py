@@ -1,4 +1,4 @@
-"""Every two options of `start` and of `resume`: refused together just where the README says so. faults F11"""
+"""Every two options of `start` and of `resume`: refused together just where the reference says so. faults F11"""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 import pytest
 
 from git_agent_runner import context
+from git_agent_runner.adopt import found
 from git_agent_runner.cli import git_agent
-from git_agent_runner.commands import resume, start
+from git_agent_runner.commands import start
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.unattended import resume_all
 from support import docs
@@ -20,7 +21,7 @@ from support.cli import Cli, ask
 
 VALUES = {"--timeout": "5", "--jobs": "2", "--cwd": ".", "--branches-from": "names", "--fallback": "fresh"}
 TEXTS = {"--prompt", "--prompt-file", "--message", "--message-file"}
-ROWS = docs.rows(docs.section((docs.ROOT / "README.md").read_text(), "Commands"))
+ROWS = docs.rows(docs.section((docs.ROOT / "docs/reference.md").read_text(), "Commands"))
 
 
 def options(name: str) -> dict[str, click.Option]:
@@ -72,7 +73,7 @@ def refused(name: str, capfd: pytest.CaptureFixture[str]) -> Iterator[frozenset[
 
 
 @pytest.mark.parametrize("name", ["start", "resume"])
-def test_the_readme_says_which_options_exclude_each_other(
+def test_the_reference_says_which_options_exclude_each_other(
     here: Cli, name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (here.repo.path / "names").write_text("main\n")
@@ -82,7 +83,7 @@ def test_the_readme_says_which_options_exclude_each_other(
     for module, function in (
         (start, "choose_engine"),
         (start, "newest_with_session"),
-        (resume, "find"),
+        (found, "find"),
         (resume_all, "resume_all"),
     ):
         monkeypatch.setattr(module, function, stop)

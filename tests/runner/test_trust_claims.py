@@ -18,7 +18,7 @@ from support.cli import Cli
 from support.engines.stand_in import IDS
 from support.gitrepo import make
 
-README = (docs.ROOT / "README.md").read_text()
+SECURITY = (docs.ROOT / "docs/security.md").read_text()
 RECOVERY = (docs.ROOT / "docs/recovery.md").read_text()
 TABLE = docs.rows((docs.ROOT / "docs/trust.md").read_text())
 SECRET = "swordfish-7f3a"
@@ -48,7 +48,7 @@ def sentences(text: str) -> list[str]:
 
 
 def promised() -> list[str]:
-    return sentences(docs.section(README, "Trust and privacy")) + sentences(docs.section(RECOVERY, "Adopt"))
+    return sentences(docs.section(SECURITY, "Trust and privacy")) + sentences(docs.section(RECOVERY, "Adopt"))
 
 
 def test_every_sentence_has_a_row_and_every_row_a_sentence() -> None:

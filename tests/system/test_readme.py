@@ -10,20 +10,21 @@ from system.console import replayed, same_words
 from system.support import World, succeeded
 
 README = (docs.ROOT / "README.md").read_text()
+SCRIPTS = (docs.ROOT / "docs/scripts.md").read_text()
 PERMISSIONS = (docs.ROOT / "docs/permissions.md").read_text()
 PIN = pinned("claude")
 
 
 @pytest.mark.parametrize("pin", [PIN], ids=str, scope="session")
 def test_the_readme_shows_what_happens(world: World) -> None:
-    """Every command of the README's `console` blocks, in a new repository with one commit on main."""
+    """Every command of the `console` blocks of README, then of docs/scripts.md, in a repository with one commit."""
     begin(world)
     here = {
         str(world.repo): "/home/ann/shop",
         str(world.binary): "/usr/local/bin/claude",
         str(world.home.root): "/home/ann",
     }
-    told, shown = replayed(world, README, here)
+    told, shown = replayed(world, README + SCRIPTS, here)
     assert same_words(told) == same_words(shown)
     assert len(world.requests()) == 2
     assert [text.head for text in world.requests()[-1].users] == [
@@ -41,14 +42,14 @@ def test_the_permissions_page_shows_what_happens(world: World) -> None:
 
 
 def test_the_pages_name_the_engine_of_their_sessions() -> None:
-    assert f"printed by {PIN.engine} {PIN.version}" in README
+    assert f"Printed by {PIN.engine} {PIN.version}" in README
     assert f"Printed by {PIN.engine} {PIN.version}" in PERMISSIONS
 
 
 @pytest.mark.parametrize("pin", [PIN], ids=str, scope="session")
-def test_the_hook_in_the_readme_resumes_before_a_push(world: World) -> None:
+def test_the_hook_of_the_scripts_page_resumes_before_a_push(world: World) -> None:
     """Without a run it lets the push go; with one the agent is asked, and the refs on its stdin stay the hook's."""
-    (hook,) = (body for body in docs.blocks(README, "sh") if body.startswith("#!/bin/sh"))
+    (hook,) = (body for body in docs.blocks(SCRIPTS, "sh") if body.startswith("#!/bin/sh"))
     file = world.repo / ".git/hooks/pre-push"
     file.parent.mkdir(exist_ok=True)
     file.write_text(hook)

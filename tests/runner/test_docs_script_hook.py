@@ -1,4 +1,4 @@
-"""The README's pre-push hook lets a push go where the branch has no run, and in no other case (faults F1)."""
+"""The pre-push hook of docs/scripts.md lets a push go where the branch has no run, and in no other case (faults F1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from support import docs
 from support.cli import PROGRAM, STAND_INS, Cli
 from support.runs import leave
 
-(HOOK,) = (body for body in docs.blocks((docs.ROOT / "README.md").read_text(), "sh") if body.startswith("#!/bin/sh"))
+(HOOK,) = (
+    body for body in docs.blocks((docs.ROOT / "docs/scripts.md").read_text(), "sh") if body.startswith("#!/bin/sh")
+)
 HANDLE = "7f3a9c21"
 
 
