@@ -65,11 +65,13 @@ def _in_work_tree(ctx: Context, asked: Order) -> int:
 def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool] | None = None) -> int:
     from git_agent_runner.process.parent import git_gone
     from git_agent_runner.review.fixing.check import Checked
-    from git_agent_runner.review.fixing.door import Ways, Wish, make, to_apply
+    from git_agent_runner.review.fixing.door import Ways, Wish, after, make, to_apply
     from git_agent_runner.review.fixing.snapshot import snapshot
 
-    wish = Wish(engine=asked.engine, timeout=asked.timeout, prompt=asked.message, role="hook")
-    ways = Ways(cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"))
+    wish = Wish(engine=asked.engine, prompt=asked.message, role="hook")
+    ways = Ways(
+        cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"), after(asked.timeout)
+    )
     with snapshot(ctx, commit) as snap:
         made = make(ctx, snap, wish, ways, Checked(True, ""))
     if made.patch:

@@ -175,4 +175,4 @@ def test_a_hold_is_that_of_a_manager_above_us(tmp_path: Path) -> None:
     ],
 )
 def test_a_hook_is_told_from_a_person(words: tuple[str, ...], inside: bool) -> None:
-    assert in_hook({}, (Process(8, 0.0, ("sh",)), Process(7, 0.0, words))) is inside
+    assert in_hook({}, "", (Process(8, 0.0, ("sh",)), Process(7, 0.0, words))) is inside

@@ -145,3 +145,9 @@ def test_the_ids_are_those_of_the_file() -> None:
     assert [row[0].strip("`") for row in table] == [hook["id"] for hook in offered]
     for row, hook in zip(table, offered, strict=True):
         assert all(stage in row[1] for stage in hook["stages"])
+
+
+def test_hooks_that_wait_for_an_agent_show_what_it_did() -> None:
+    """pre-commit hides what a hook prints that passes."""
+    offered = YAML(typ="safe").load((docs.ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in offered if hook.get("verbose")] == ["git-agent-run", "git-agent-fix"]

@@ -25,6 +25,7 @@ Env = dict[str, str]
 CLI = f"'{sys.executable}' -P -m git_agent_runner.cli"
 RUN = f"{CLI} hook {{stage}} --engine codex --prompt look"
 FIX = f"{CLI} fix -e codex --check 'grep -q good f'"
+FIX_BY_GIT = "git agent fix -e codex --check 'grep -q good f' --attempts 3 --timeout 600 'as we do'"
 REVIEW = f"{CLI} review -e claude"
 
 
@@ -184,15 +185,16 @@ def listed(cli: Cli) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("manager", each(*HOLDING))
-@pytest.mark.parametrize("line", [FIX, f"{RUN} --on-failure fail"], ids=["fix", "gate"])
+@pytest.mark.parametrize("line", [FIX_BY_GIT, f"{RUN} --on-failure fail"], ids=["fix", "gate"])
 def test_a_gate_starts_nobody_while_changes_are_put_aside(cli: Cli, programs: Path, manager: str, line: str) -> None:
+    """Also where git starts it; and the command for later is the same, with all its options."""
     env = begin(cli, manager, programs, "pre-commit", line)
     with (cli.repo.path / "f").open("a") as file:
         file.write("unstaged\n")
     with command(cli, "pre-commit", env) as running:
         out, _ = running.communicate(timeout=PATIENCE)
     assert (running.returncode, cli.calls()) == (1, []), out
-    if line == FIX:
-        assert "git agent fix -e codex --check 'grep -q good f'" in out
+    if line == FIX_BY_GIT:
+        assert f"to let one do it: {line}" in out
     assert (cli.repo.path / "f").read_text().endswith("8\nstaged\nunstaged\n")
     assert cli.repo.git("show", ":f").endswith("8\nstaged")

@@ -6,15 +6,36 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
+from unittest.mock import Mock
 
 import pytest
 
+from git_agent_runner import context
+from git_agent_runner.attempt import run as attempt
+from git_agent_runner.review.fixing import door
+from git_agent_runner.review.fixing.check import Checked
+from git_agent_runner.review.fixing.door import Ways, Wish
+from git_agent_runner.review.fixing.snapshot import ABSENT, Changes, Entry, Snapshot
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 from support.runs import leave
 
 CHECK = "grep -q good f"
 MEND = "sed -i s/bad/good/ f"
+
+
+class Planned(NamedTuple):
+    """A record, for as much as a fix looks at it."""
+
+    role: str
+    handle: str = "aaaaaaaa"
+
+
+class Plan(NamedTuple):
+    record: Planned
+    name: str = "codex"
 
 
 @pytest.fixture
@@ -62,7 +83,7 @@ def test_what_the_agent_changed_goes_into_index_and_work_tree(here: Cli) -> None
     mine = leave(here.repo, "aaaaaaaa")
     write(here.repo, "f", "1\n2\nbad\n4\n5\ntyped\n")
     write(here.repo, "new", "untracked\n")
-    done = fixed(here, does=f"{MEND}; echo 1 > 'made by it'; mkdir -p d; echo 2 > d/e")
+    done = fixed(here, does=f"{MEND}; echo 1 > 'made by it'; mkdir -p d .git-agent-spare; echo 2 > d/e")
     assert done.status == 0, done
     assert done.out.startswith("fixed 3 files: d/e, f, made by it (codex, run ")
     assert text(here) == "1\n2\ngood\n4\n5\ntyped\n"
@@ -103,6 +124,88 @@ def test_a_check_that_never_passes_leaves_a_patch(here: Cli) -> None:
     subprocess.run(line.removeprefix("to apply it: ").split(), cwd=here.repo.path, check=True)
     assert text(here) == "1\n2\nworse\n4\n5\n"
     nothing_is_left(here)
+
+
+@pytest.mark.parametrize(
+    ("does", "end", "why"),
+    [
+        pytest.param(f"{MEND}; rm c", "", "the check cannot be run", id="the check is gone"),
+        pytest.param("sed -i s/bad/good/ g", "rm -rf ~/.codex", "session", id="the session is gone"),
+    ],
+)
+def test_work_is_saved_where_what_follows_it_fails(here: Cli, does: str, end: str, why: str) -> None:
+    """Hooks for agents, W5: an attempt was paid for, and a later check or attempt that cannot begin threw it away."""
+    write(here.repo, "c", f"#!/bin/sh\n{CHECK}\n")
+    write(here.repo, "g", "bad\n")
+    (here.repo.path / "c").chmod(0o755)
+    here.repo.git("add", "c", "g")
+    before = standing(here)
+    done = fixed(here, check="./c", does=does, FAKE_END=end)
+    assert (done.status, [why in line for line in done.lines if line.startswith("fatal: ")]) == (128, [True]), done
+    assert standing(here) == before
+    (line,) = [line for line in done.lines if "to apply it: " in line]
+    subprocess.run(line.partition("to apply it: ")[2].split(), cwd=here.repo.path, check=True)
+    assert "good" in (text(here, "g") if end else text(here))
+    nothing_is_left(here)
+
+
+def test_a_deadline_is_one_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt and each check had all of --timeout to itself."""
+    limits: list[float] = []
+
+    def check(_words: object, _cwd: object, _environ: object, limit: float, _cancel: object) -> Checked:
+        limits.append(limit)
+        return Checked(False, "")
+
+    def run(_ctx: object, _plan: object, _view: object, limit: float, _cancel: object) -> SimpleNamespace:
+        limits.append(limit)
+        settled = SimpleNamespace(attempt=SimpleNamespace(number=len(limits) // 2 + 1), record=Planned("fix"))
+        settled.verdict = SimpleNamespace(status="completed")
+        settled.transcript = SimpleNamespace(final_message="")
+        return SimpleNamespace(settled=settled, outcome=SimpleNamespace(interrupted=False, timed_out=False))
+
+    monkeypatch.setattr(door, "check", check)
+    monkeypatch.setattr(attempt, "run", run)
+    for name in ("choose_engine", "find_program", "plan_start", "plan_resume"):
+        monkeypatch.setattr(door, name, lambda *_words, **_named: Plan(Planned("fix")))
+    monkeypatch.setattr(door, "changes", lambda _snap: Changes((), b""))
+    ways = Ways(lambda: False, lambda _engine: None, door.after(1000.0))
+    made = door.make(Mock(), Mock(), Wish(("false",), attempts=2), ways, Checked(False, ""))
+    assert not made.passes
+    assert len(limits) == 4
+    assert [1000.0, *limits] == sorted({1000.0, *limits}, reverse=True)
+    assert ways._replace(until=0.0).left() == 0.0
+
+
+@pytest.mark.parametrize("gone", ["git", "index"])
+def test_nothing_is_put_for_a_git_that_has_ended(here: Cli, monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+    """Its index is no longer that of a commit, and no file is to change then."""
+    monkeypatch.chdir(here.repo.path)
+    index = here.repo.path / ".git/next-index-1.lock"
+    ctx = context.load()._replace(environ={**os.environ, "GIT_INDEX_FILE": str(index)})
+    snap = Snapshot(ctx, str(here.home), "", ())
+    entry = Entry("new", ABSENT, "0" * 40, "100644", here.repo.git("rev-parse", ":f"))
+    before = standing(here)
+    why = door._put(ctx, snap, Ways(lambda: gone == "git", lambda _engine: None, None), [entry])
+    whole = {"git": "the git that waited for it has ended", "index": "the index that git commits from is gone"}
+    assert why == whole[gone]
+    assert standing(here) == before
+    assert not index.exists()
+
+
+def test_a_sparse_checkout_stays_sparse(here: Cli) -> None:
+    """What the agent changes outside of it is staged, and only what is new is written."""
+    write(here.repo, "out/x", "1\n")
+    write(here.repo, "in/x", "1\n")
+    here.repo.git("add", ".")
+    here.repo.git("commit", "-qm", "all")
+    here.repo.git("sparse-checkout", "set", "in")
+    done = fixed(here, does=f"{MEND}; mkdir out; echo 2 > out/x; echo 3 > out/new; echo 2 > in/x")
+    assert (done.status, done.out.partition(" (")[0]) == (0, "fixed 4 files: f, in/x, out/new, out/x"), done
+    assert (text(here, "in/x"), text(here, "out/new")) == ("2\n", "3\n")
+    assert (here.repo.git("show", ":out/x"), here.repo.git("ls-files", "-t", "out/x")) == ("2", "S out/x")
+    assert not (here.repo.path / "out/x").exists()
+    assert here.repo.git("diff", "--name-only") == ""
 
 
 @pytest.mark.parametrize(
@@ -226,7 +329,7 @@ def test_ignored_directories_that_checks_need_are_linked(here: Cli) -> None:
     here.repo.git("add", ".gitignore")
     missing = fixed(here, check="deps/tool")
     assert (missing.status, missing.lines[-1].startswith("fatal: the check cannot be run: ")) == (128, True), missing
-    here.repo.git("config", "agent.fix.link", "deps ../outside")
+    here.repo.git("config", "agent.fix.link", "deps/ ../outside")
     done = fixed(here, check="deps/tool")
     assert (done.status, done.out.startswith("fixed 1 file: f ")) == (0, True), done
     assert stat.S_ISDIR((here.repo.path / "deps").lstat().st_mode)
@@ -291,6 +394,32 @@ def test_restage_lets_the_commit_go_on_with_the_fix_in_it(here: Cli, words: tupl
     assert here.repo.git("show", "HEAD:f") == "1\n2\ngood\n4\n5\nmore"
     assert here.repo.git("show", "HEAD:made") == "1"
     assert here.repo.git("status", "--porcelain") == ("A  other" if words == ("f",) else "")
+
+
+@pytest.mark.parametrize("words", [("--amend",), ("--allow-empty",)], ids=lambda words: words[0])
+def test_a_commit_that_changes_no_file_pays_nobody(here: Cli, words: tuple[str, ...]) -> None:
+    """Faults of agents in hooks F7: only the message is new, and what is wrong was there before."""
+    here.repo.git("commit", "-qm", "bad")
+    hook(here)
+    done = commit(here, *words)
+    assert (done.returncode, done.stderr) == (0, "git-agent: nothing is checked: nothing is staged\n")
+    assert (here.repo.git("log", "-1", "--format=%s"), here.calls()) == ("m", [])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("rebase", "-q", "-x", "git f", "HEAD~1"), ("-c", "alias.g=!git f", "g"), ("-c", "alias.g=f", "g")],
+    ids=["rebase", "alias", "alias of an alias"],
+)
+def test_a_git_that_runs_a_person_s_own_command_is_no_hook(here: Cli, words: tuple[str, ...]) -> None:
+    """It was taken for one: nothing was checked, or the fix was not believed."""
+    here.repo.git("config", "alias.f", f"agent fix -e codex --check '{CHECK}'")
+    here.repo.git("commit", "-qm", "bad")
+    env = here.environ(FAKE_CMD=MEND)
+    done = subprocess.run(("git", *words), cwd=here.repo.path, env=env, capture_output=True, text=True, check=False)
+    assert "fixed 1 file: f (codex, run " in done.stdout, done
+    assert "commit again" not in done.stderr + done.stdout
+    assert text(here) == "1\n2\ngood\n4\n5\n"
 
 
 def test_an_agent_s_own_commit_starts_no_other(here: Cli) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +21,15 @@ def content(data: bytes) -> Content:
 
 
 def put(tmp_path: Path, old: bytes | None, new: bytes | None) -> Content | None:
-    (tmp_path / "spare").mkdir(exist_ok=True)
+    """By way of the file's own directory, as where the git directory is on another file system."""
     given = (None if data is None else content(data) for data in (old, new))
-    return swap.put(str(tmp_path / "f"), str(tmp_path / "spare"), *given)
+    return swap.put(str(tmp_path / "f"), str(tmp_path), *given)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_else_is_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    assert set(os.listdir(tmp_path)) <= {"f"}
 
 
 def test_a_file_is_replaced_created_and_removed(tmp_path: Path) -> None:
@@ -91,3 +99,30 @@ def test_a_typist_loses_no_line(tmp_path: Path) -> None:
         over.set()
         typist.join()
     assert file.read_bytes() == b"1\nbad\n3\n" + b"".join(typed)
+
+
+def test_a_file_that_cannot_be_restored_in_one_step_is_there_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes to it, and it has no name any more when it is to come back; or there are no hard links."""
+    real = swap._exchange
+
+    def once(one: str, other: str) -> None:
+        monkeypatch.setattr(swap, "_exchange", gone)
+        real(one, other)
+
+    def gone(_one: str, other: str) -> None:
+        os.unlink(other)
+        raise FileNotFoundError
+
+    def no_links(*_words: object, **_named: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(swap, "PATIENCE", 0.1)
+    (tmp_path / "f").write_bytes(OLD)
+    for way, new in (("_exchange", NEW), ("os.link", None)):
+        with (tmp_path / "f").open("ab"), monkeypatch.context() as patched:
+            patched.setattr(f"git_agent_runner.review.fixing.swap.{way}", once if new else no_links)
+            with pytest.raises(Busy):
+                put(tmp_path, OLD, new)
+        assert (tmp_path / "f").read_bytes() == OLD

@@ -11,16 +11,18 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.console import parse
+from git_agent_runner.console.aloud import say_past
 from git_agent_runner.console.lines import hint, say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError, UserError
-from git_agent_runner.core.text import shown
+from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.review.fixing import held
 from git_agent_runner.review.fixing.check import words_of
-from git_agent_runner.review.fixing.door import Made, Ways, Wish, fix, to_apply
+from git_agent_runner.review.fixing.door import Made, Ways, Wish, after, fix, to_apply
 
 EVERY = 10.0  # seconds between two lines that say what goes on
 LINES = 40
+ATTEMPTS = 2
 
 
 @click.command(cls=parse.EngineCommand, short_help="Let an agent make a check pass, in a work tree of its own")
@@ -28,7 +30,11 @@ LINES = 40
 @click.option("--check", "check", metavar="CMD", help="What is to pass, quoted as in a shell; no shell runs it.")
 @click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
 @click.option(
-    "--attempts", type=click.IntRange(min=1, max=20), metavar="N", default=2, help="How often the agent may try; 2."
+    "--attempts",
+    type=click.IntRange(min=1, max=20),
+    metavar="N",
+    default=ATTEMPTS,
+    help="How often the agent may try; 2.",
 )
 @click.option("--restage", is_flag=True, help="In a hook: let the commit go on, with the fix in it.")
 @click.option("--timeout", callback=parse.seconds, metavar="TIME", help="End it after this time: 600, 90s, 10m, 2h.")
@@ -49,27 +55,32 @@ def command(
         raise UsageError("an engine's flags cannot be given in a tracked file", hints=(hint,))
     ctx = context.load()
     parents = held.above()
-    hooked = held.in_hook(ctx.environ, parents)
+    hooked = held.in_hook(ctx.environ, ctx.repo.git_dir, parents)
     if hooked and (why := _unwanted(ctx)):
         say(f"nothing is checked: {why}")
         return 0
-    wish = Wish(command, engine, attempts if command else 1, timeout, prompt, parse.engine_args())
-    return _fixed(ctx, wish, parents, hooked=hooked, restage=restage)
+    wish = Wish(command, engine, attempts if command else 1, prompt, parse.engine_args())
+    refuse = _refusal(ctx, wish, timeout, parents)
+    return _fixed(ctx, wish, after(timeout), refuse, hooked=hooked, restage=restage)
 
 
 def _unwanted(ctx: Context) -> str | None:
     from git_agent_hooks.quiet import unwanted
+    from git_agent_hooks.staged import staged
 
-    return unwanted(ctx.repo, ctx.environ)
+    if why := unwanted(ctx.repo, ctx.environ):
+        return why
+    committing = "GIT_INDEX_FILE" in ctx.environ  # at a push nothing need be staged
+    return "nothing is staged" if committing and not staged(ctx.environ) else None
 
 
-def _fixed(ctx: Context, wish: Wish, parents: tuple[held.Process, ...], *, hooked: bool, restage: bool) -> int:
+def _fixed(ctx: Context, wish: Wish, until: float | None, refuse: str | None, *, hooked: bool, restage: bool) -> int:
     from git_agent_runner.process.parent import git_gone
 
     over = threading.Event()
-    ways = Ways(git_gone(), lambda engine: _tell_while(over, engine, wish))
+    ways = Ways(git_gone(), lambda engine: _tell_while(ctx, over, engine, wish), until)
     try:
-        made, why = fix(ctx, wish, ways, _refusal(ctx, wish, parents))
+        made, why = fix(ctx, wish, ways, refuse)
     except UserError as error:
         if error.code != "held":
             raise
@@ -83,20 +94,30 @@ def _fixed(ctx: Context, wish: Wish, parents: tuple[held.Process, ...], *, hooke
     return _told(ctx, wish, made, why, hooked=hooked, restage=restage)
 
 
-def _refusal(ctx: Context, wish: Wish, parents: tuple[held.Process, ...]) -> str | None:
+def _refusal(ctx: Context, wish: Wish, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
     """Why no agent is to be started now, with the command that does it later."""
     if handle := ctx.environ.get("GIT_AGENT_HANDLE"):
         return f"inside run {handle} no other agent is started: make it pass yourself"
     hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, parents)
     if hold is None:
         return None
-    given = ("-e", wish.engine, "--check", shlex.join(wish.check) or None)
-    words = [word for name, value in zip(given[::2], given[1::2], strict=True) if value for word in (str(name), value)]
-    line = shlex.join(["git", "agent", "fix", *words, *([wish.prompt] if wish.prompt else [])])
+    line = command_line(["git", "agent", "fix", *_words(wish, timeout)])
     return f"{hold.manager} has put your unstaged changes aside, so no agent works now; to let one do it: {line}"
 
 
-def _tell_while(over: threading.Event, engine: str, wish: Wish) -> None:
+def _words(wish: Wish, timeout: float | None) -> list[str]:
+    """What asks for the same again."""
+    options = {
+        "-e": wish.engine,
+        "--check": shlex.join(wish.check),
+        "--attempts": str(wish.attempts) if wish.check and wish.attempts != ATTEMPTS else None,
+        "--timeout": str(timeout).removesuffix(".0") if timeout else None,
+    }
+    words = [word for name, value in options.items() if value for word in (name, value)]
+    return [*words, *([wish.prompt] if wish.prompt else []), *(["--", *wish.given] if wish.given else [])]
+
+
+def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: Wish) -> None:
     """A line at once and every ten seconds, from a thread: nobody waits without knowing for whom."""
     began = time.monotonic()
     what = shlex.join(wish.check) if wish.check else "your prompt"
@@ -104,7 +125,8 @@ def _tell_while(over: threading.Event, engine: str, wish: Wish) -> None:
     def tell() -> None:
         while True:
             seconds = int(time.monotonic() - began)
-            say(f"{engine} works on {shown(what)} in a copy, {seconds // 60}:{seconds % 60:02d}; Ctrl-C ends it")
+            clock = f"{seconds // 60}:{seconds % 60:02d}"
+            say_past(f"{engine} works on {shown(what)} in a copy, {clock}; Ctrl-C ends it", ctx.environ)
             if over.wait(EVERY):
                 return
 
@@ -132,11 +154,11 @@ def _unfixed(ctx: Context, wish: Wish, made: Made, source: str) -> int:
         warn(f"{source}: {made.status}")
     if not made.entries:
         warn(f"{source} changed nothing")
-    elif not wish.check:
+    elif not wish.check or made.output is None:
         warn(f"{made.engine} did not complete; what it did is saved", (_apply(ctx, made),))
     elif not made.passes:
         warn(f"{shown(shlex.join(wish.check))} still fails after what {source} did", (_apply(ctx, made),))
-    for line in [line for line in made.output.splitlines() if line.strip()][-LINES:]:
+    for line in [line for line in (made.output or "").splitlines() if line.strip()][-LINES:]:
         print(shown(line))
     hint(f"what it said: git agent log {made.handle}")
     return 1

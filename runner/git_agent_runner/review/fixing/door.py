@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_agent_runner.attempt import run
 from git_agent_runner.attempt.live import View
 from git_agent_runner.attempt.plan import choose_engine, plan_resume, plan_start
 from git_agent_runner.attempt.run import Finished
+from git_agent_runner.console.lines import warn
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
@@ -37,14 +40,15 @@ class Wish(NamedTuple):
     check: tuple[str, ...] = ()
     engine: str | None = None
     attempts: int = 1
-    timeout: float | None = None
     prompt: str | None = None
     given: tuple[str, ...] = ()
     role: Role = "fix"
 
 
 class Made(NamedTuple):
-    """What an agent made. `patch` is the file that has it, None where it changed nothing. `passes`: the check does."""
+    """What an agent made. `patch` is the file that has it, None where it changed nothing. `passes`: the check does.
+    `output` is the check's, None where there was no time to run it again.
+    """
 
     handle: str
     engine: str
@@ -52,15 +56,26 @@ class Made(NamedTuple):
     patch: str | None
     status: str | None
     passes: bool
-    output: str
+    output: str | None
     words: str | None
 
 
 class Ways(NamedTuple):
-    """`cancel` is asked all the time: is it to end now? `begun` is called with the engine's name before one is."""
+    """`cancel` is asked all the time: is it to end now? `begun` is called with the engine's name before one is.
+    `until` is when all of it must be over, by `time.monotonic`.
+    """
 
     cancel: Callable[[], bool]
     begun: Callable[[str], None]
+    until: float | None
+
+    def left(self) -> float | None:
+        return None if self.until is None else max(self.until - time.monotonic(), 0.0)
+
+
+def after(timeout: float | None) -> float | None:
+    """When that time is over, for `Ways.until`."""
+    return None if timeout is None else time.monotonic() + timeout
 
 
 def fix(ctx: Context, wish: Wish, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
@@ -70,7 +85,7 @@ def fix(ctx: Context, wish: Wish, ways: Ways, refuse: str | None) -> tuple[Made 
     """
     commit = content.commit_to_see(ctx, content.staged(ctx))
     with snapshot(ctx, commit) as snap:
-        first = _checked(snap, wish, ways, None)
+        first = _checked(snap, wish, ways)
         if wish.check and first.passed:
             return None, None
         if refuse:
@@ -78,44 +93,62 @@ def fix(ctx: Context, wish: Wish, ways: Ways, refuse: str | None) -> tuple[Made 
         made = make(ctx, snap, wish, ways, first)
         if not made.entries or not made.passes:
             return made, None
-        return made, _put(ctx, snap, made.entries)
+        return made, _put(ctx, snap, ways, made.entries)
 
 
 def _look(output: str) -> tuple[str, ...]:
     return tuple(line for line in output.splitlines() if line.strip())[-20:]
 
 
-def _checked(snap: Snapshot, wish: Wish, ways: Ways, left: float | None) -> Checked:
+def _checked(snap: Snapshot, wish: Wish, ways: Ways) -> Checked:
     if not wish.check:
         return Checked(True, "")
-    return check(wish.check, snap.path, snap.ctx.environ, left or wish.timeout, ways.cancel)
+    return check(wish.check, snap.path, snap.ctx.environ, ways.left(), ways.cancel)
 
 
 def make(ctx: Context, snap: Snapshot, wish: Wish, ways: Ways, first: Checked) -> Made:
-    """Let an agent work there until the check passes, at most so often, and save what it changed as a patch."""
+    """Let an agent work there until the check passes, at most so often, and save what it changed as a patch.
+
+    That is saved, too, where something goes wrong after it.
+    """
     engine = choose_engine(ctx, wish.engine)
     find_program(ctx, engine)
     ways.begun(engine.name)
-    until = time.monotonic() + wish.timeout if wish.timeout else None
-    found, done = first, None
-    for _ in range(wish.attempts):
-        left = max(until - time.monotonic(), 1.0) if until else None
-        done = _attempt(snap, engine, wish, ways, found, done, left)
-        refuse_ended(done.outcome)
-        found = _checked(snap, wish, ways, left)
-        if found.passed or done.settled.verdict.status != "completed":
-            break
+    found: Checked | None = first
+    done = None
+    try:
+        while found and (done is None or _again(wish, found, done)):
+            done = _attempt(snap, engine, wish, ways, found, done)
+            refuse_ended(done.outcome)
+            found = None if done.outcome.timed_out else _checked(snap, wish, ways)
+        changed = changes(snap)
+    except BaseException:
+        _rescue(ctx, snap, done.settled.record.handle if done else os.path.basename(snap.path))
+        raise
     assert done is not None
-    changed = changes(snap)
     handle, status = done.settled.record.handle, done.settled.verdict.status
     patch = _save(ctx, handle, changed) if changed.entries else None
     words = done.settled.transcript.final_message
-    passes = found.passed and (bool(wish.check) or status == "completed")
-    return Made(handle, engine.name, changed.entries, patch, status, passes, found.output, words)
+    passes = found is not None and found.passed and (bool(wish.check) or status == "completed")
+    return Made(handle, engine.name, changed.entries, patch, status, passes, found and found.output, words)
+
+
+def _again(wish: Wish, found: Checked, done: Finished) -> bool:
+    settled = done.settled
+    return not found.passed and settled.verdict.status == "completed" and settled.attempt.number < wish.attempts
+
+
+def _rescue(ctx: Context, snap: Snapshot, name: str) -> None:
+    """What the agent changed is paid for, whatever it is that failed now."""
+    with caught(ENDING), suppress(UserError, OSError):
+        changed = changes(snap)
+        if changed.entries:
+            patch = _save(ctx, name, changed)
+            warn("what the agent changed is saved", (f"to apply it: {to_apply(ctx, patch)}",))
 
 
 def _attempt(
-    snap: Snapshot, engine: Engine, wish: Wish, ways: Ways, found: Checked, before: Finished | None, left: float | None
+    snap: Snapshot, engine: Engine, wish: Wish, ways: Ways, found: Checked, before: Finished | None
 ) -> Finished:
     message = _message(wish, found)
     if before is None:
@@ -123,7 +156,7 @@ def _attempt(
         plan = plan._replace(record=plan.record._replace(role=wish.role))
     else:
         plan = plan_resume(snap.ctx, before.settled.record, (), message, cwd=snap.path)
-    return run.run(snap.ctx, plan, View(), left, ways.cancel)
+    return run.run(snap.ctx, plan, View(), ways.left(), ways.cancel)
 
 
 def _message(wish: Wish, found: Checked) -> str:
@@ -145,17 +178,23 @@ def _save(ctx: Context, handle: str, changed: Changes) -> str:
     return path
 
 
-def _put(ctx: Context, snap: Snapshot, entries: Sequence[Entry]) -> str | None:
+def _put(ctx: Context, snap: Snapshot, ways: Ways, entries: Sequence[Entry]) -> str | None:
     """Why it was not put there, if it was not."""
     from git_agent_runner.git import discover
 
-    now = discover(ctx.cwd, ctx.environ)
-    if (now.head, now.branch) != (ctx.repo.head, ctx.repo.branch):
-        return "HEAD is elsewhere by now"
-    spare = f"{snap.path}/.git-agent-spare"
-    os.mkdir(spare, 0o700)
-    with caught(ENDING):  # a Ctrl-C in the middle of it must not leave half of it
-        return putting.put(ctx, entries, _indexes(ctx), spare)
+    try:
+        now = discover(ctx.cwd, ctx.environ)
+        if (now.head, now.branch) != (ctx.repo.head, ctx.repo.branch):
+            return "HEAD is elsewhere by now"
+        spare = tempfile.mkdtemp(prefix=".git-agent-", dir=snap.path)  # whatever the agent has made there
+        with caught(ENDING):  # a Ctrl-C in the middle of it must not leave half of it
+            if ways.cancel():
+                return "the git that waited for it has ended"
+            return putting.put(ctx, entries, _indexes(ctx), spare)
+    except UserError as error:
+        return error.message
+    except OSError as error:
+        return error.strerror or "it cannot be written"
 
 
 def _indexes(ctx: Context) -> tuple[str, ...]:

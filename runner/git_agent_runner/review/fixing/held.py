@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_agent_extractors import ordinary
+
+LARGEST = 16 << 20  # bytes of a rebase's list
 # git's options that take the next word
 _TAKING = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"}
+# Those that run hooks themselves. Any other, an alias too, runs what a person has told it: `bisect run`, `submodule
+# foreach`; a hook that is run on the way has one of these above it.
+_RUNNING_HOOKS = {
+    *("am", "checkout", "cherry-pick", "citool", "clone", "commit", "gui", "hook", "merge", "pull", "push", "rebase"),
+    *("receive-pack", "revert", "send-email", "switch", "worktree"),
+}
 
 
 class Process(NamedTuple):
@@ -17,9 +26,9 @@ class Process(NamedTuple):
     words: tuple[str, ...]
 
     @property
-    def is_git(self) -> bool:
-        """One at work; `git agent` only starts us."""
-        return bool(self.words) and os.path.basename(self.words[0]) == "git" and _verb(self.words[1:]) != "agent"
+    def verb(self) -> str | None:
+        """What this git is to do; None of another program."""
+        return _verb(self.words[1:]) if self.words and os.path.basename(self.words[0]) == "git" else None
 
 
 class Hold(NamedTuple):
@@ -54,11 +63,21 @@ def _verb(words: Sequence[str]) -> str | None:
     return None
 
 
-def in_hook(environ: Mapping[str, str], parents: Sequence[Process]) -> bool:
+def in_hook(environ: Mapping[str, str], git_dir: str, parents: Sequence[Process]) -> bool:
     """Has git, or a manager by itself, started us, and not a person?"""
     if "GIT_INDEX_FILE" in environ or environ.get("PRE_COMMIT") == "1":
         return True
-    return any(process.is_git for process in parents)
+    verb = next((process.verb for process in parents if process.verb in _RUNNING_HOOKS), None)
+    return verb is not None and not (verb == "rebase" and _executing(git_dir))
+
+
+def _executing(git_dir: str) -> bool:
+    """Does this rebase run a command that the person has put into it, as by `rebase -x`?"""
+    try:
+        done = ordinary.whole(f"{git_dir}/rebase-merge/done", LARGEST)
+    except OSError:
+        return False
+    return done.rstrip(b"\n").rpartition(b"\n")[2].startswith(b"exec ")
 
 
 def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Sequence[Process]) -> Hold | None:

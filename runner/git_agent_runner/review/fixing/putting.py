@@ -35,10 +35,9 @@ def put(ctx: Context, entries: Sequence[Entry], indexes: Sequence[str], spare: s
     """
     try:
         with ExitStack() as held:
-            for index in indexes:
-                _change(ctx, held.enter_context(_locked(index)), entries)
+            hidden = [_change(ctx, held.enter_context(_locked(index)), entries) for index in indexes][-1]
             gone = {entry.path for entry in entries if entry.new_mode == ABSENT}
-            _write(ctx, [_step(ctx, entry, gone) for entry in entries], spare)
+            _write(ctx, [_step(ctx, entry, gone) for entry in entries if entry.path not in hidden], spare)
     except Busy as error:
         return str(error)
     return None
@@ -60,8 +59,10 @@ def _locked(index: str) -> Iterator[str]:
     try:
         if os.path.exists(index):
             shutil.copyfile(index, lock)
-        else:
+        elif os.path.basename(index) == "index":  # nothing was ever staged
             os.unlink(lock)
+        else:
+            raise Busy("the index that git commits from is gone")
         yield lock
         os.rename(lock, index)
     except OSError as error:
@@ -71,19 +72,26 @@ def _locked(index: str) -> Iterator[str]:
             os.unlink(lock)
 
 
-def _change(ctx: Context, index: str, entries: Sequence[Entry]) -> None:
+def _change(ctx: Context, index: str, entries: Sequence[Entry]) -> set[str]:
+    """The names whose files a sparse checkout leaves out."""
     env = {"GIT_INDEX_FILE": index, "GIT_LITERAL_PATHSPECS": "1"}
     names = [entry.path for entry in entries]
     now: dict[str, str] = {}
-    for line in _git(ctx, "ls-files", "-s", "-z", "--", *names, env=env).out.split("\0")[:-1]:
+    hidden: set[str] = set()
+    for line in _git(ctx, "ls-files", "-s", "-t", "-z", "--", *names, env=env).out.split("\0")[:-1]:
         facts, _, name = line.partition("\t")
-        now[name] = facts
+        tag, _, now[name] = facts.partition(" ")
+        if tag == "S":
+            hidden.add(name)
     for entry in entries:
         expected = None if entry.old_mode == ABSENT else f"{entry.old_mode} {entry.old} 0"
         if now.get(entry.path) != expected:
             raise Busy(f"{entry.path}: something else is staged by now")
     lines = (f"{'0' if entry.new_mode == ABSENT else entry.new_mode} {entry.new}\t{entry.path}\0" for entry in entries)
     _git(ctx, "update-index", "-z", "--index-info", env=env, stdin="".join(lines))
+    still = (f"{entry.path}\0" for entry in entries if entry.path in hidden and entry.new_mode != ABSENT)
+    _git(ctx, "update-index", "-z", "--skip-worktree", "--stdin", env=env, stdin="".join(still))
+    return hidden
 
 
 def _write(ctx: Context, steps: Sequence[Step], spare: str) -> None:

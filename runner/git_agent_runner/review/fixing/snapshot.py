@@ -66,12 +66,12 @@ def _index(here: Context) -> str:
 def _linked(ctx: Context, path: str) -> tuple[str, ...]:
     """What checks need and git ignores, as the person's settings name it."""
     done = []
-    for name in ctx.settings.fix_link:
+    for name in map(os.path.normpath, ctx.settings.fix_link):
         source, target = os.path.join(ctx.repo.top, name), os.path.join(path, name)
         inward = os.path.normpath(target).startswith(f"{path}/") and os.path.isdir(os.path.dirname(target))
         if inward and os.path.exists(source) and not os.path.lexists(target):
             os.symlink(source, target)
-            done.append(os.path.normpath(name))
+            done.append(name)
     return tuple(done)
 
 
@@ -83,7 +83,7 @@ def changes(snap: Snapshot) -> Changes:
     if _git(snap, "merge-base", "--is-ancestor", snap.commit, "HEAD", check=False)[0]:
         raise UserError("the agent left the commit that it was given", code="meddled")
     quiet = ("-c", "core.safecrlf=false", "-c", "core.fsmonitor=false", "-c", "advice.addEmbeddedRepo=false")
-    _git(snap, *quiet, "add", "-A", "--", ".", *(f":(exclude,top,literal){name}" for name in snap.links))
+    _git(snap, *quiet, "add", "-A", "--sparse", "--", ".", *(f":(exclude,top,literal){name}" for name in snap.links))
     tree = _git(snap, "write-tree")[1].strip()
     words = _git(snap, "diff-tree", "-r", "-z", "--raw", "--no-renames", snap.commit, tree)[1].split("\0")[:-1]
     every = [_entry(facts, path) for facts, path in zip(words[::2], words[1::2], strict=True)]

@@ -15,7 +15,8 @@ import stat
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from git_agent_runner.git import run
@@ -81,51 +82,86 @@ def put(path: str, spare: str, old: Content | None, new: Content | None) -> Cont
 
 
 def _create(path: str, spare: str, new: Content) -> None:
-    try:
-        os.link(_made(spare, new), path, follow_symlinks=False)
-    except FileExistsError:
-        raise Busy("it is there already") from None
+    with _made(spare, new) as made:
+        try:
+            os.link(made, path, follow_symlinks=False)
+        except FileExistsError:
+            raise Busy("it is there already") from None
 
 
 def _remove(path: str, spare: str, old: Content) -> None:
     away = _name(spare)
     os.rename(path, away)
-    if not (_alone(away) and old.same(read(away))):
-        with suppress(FileExistsError):  # somebody has made it anew, with all that he wants in it
-            os.link(away, path, follow_symlinks=False)
+    if not old.same(_settled(away)[0]):
+        _restore(away, path)
         raise Busy("it is being written to")
+    os.unlink(away)
 
 
 def _replace(path: str, spare: str, old: Content, new: Content) -> Content:
     tries = 0
     while True:
         tries += 1
-        other = _made(spare, new)
-        _exchange(other, path)
-        quiet = _alone(other)
-        found = read(other)
-        if quiet and old.same(found):
-            return new
-        joined = merged(old.data, new.data, found.data) if quiet and found and found.kind == old.kind else None
-        if joined is not None and tries < TRIES:
-            old, new = new, new._replace(data=joined)
-            continue
-        _exchange(other, path)
-        back = read(other)
-        if found is None or back is None or new.same(back):
-            raise Busy("it is being written to")
-        old, new = found, new._replace(data=merged(new.data, found.data, back.data, union=True) or found.data)
+        with _made(spare, new) as other:
+            _exchange(other, path)
+            settled, found = _settled(other)
+            if old.same(settled):
+                return new
+            joined = merged(old.data, new.data, settled.data) if settled and settled.kind == old.kind else None
+            if joined is not None and tries < TRIES:
+                old, new = new, new._replace(data=joined)
+                continue
+            back = _exchanged_back(other, path)
+            if found is None or back is None or new.same(back):
+                raise Busy("it is being written to")
+            old, new = found, new._replace(data=merged(new.data, found.data, back.data, union=True) or found.data)
 
 
-def _made(spare: str, content: Content) -> str:
+def _settled(aside: str) -> tuple[Content | None, Content | None]:
+    """What a file that was moved aside holds: for good, None where somebody still writes to it; and now."""
+    try:
+        alone, found = _alone(aside), read(aside)
+    except (OSError, Busy):
+        return None, None
+    return (found if alone else None), found
+
+
+def _exchanged_back(other: str, path: str) -> Content | None:
+    try:
+        _exchange(other, path)
+    except OSError:
+        _restore(other, path)
+        raise
+    return read(other)
+
+
+def _restore(aside: str, path: str) -> None:
+    """Move it back, unless somebody has made it anew, with all that he wants in it."""
+    try:
+        os.link(aside, path, follow_symlinks=False)
+    except FileExistsError:
+        os.unlink(aside)
+    except OSError:  # a file system without links
+        os.rename(aside, path)
+    else:
+        os.unlink(aside)
+
+
+@contextmanager
+def _made(spare: str, content: Content) -> Iterator[str]:
+    """A file that holds it. It is removed afterwards, whatever it holds then: `spare` may be the person's directory."""
     path = _name(spare)
-    if stat.S_ISLNK(content.mode):
-        os.symlink(os.fsdecode(content.data), path)
-        return path
-    with open(path, "xb") as file:
-        file.write(content.data)
-    os.chmod(path, stat.S_IMODE(content.mode))
-    return path
+    try:
+        if stat.S_ISLNK(content.mode):
+            os.symlink(os.fsdecode(content.data), path)
+        else:
+            with open(path, "xb") as file:
+                file.write(content.data)
+            os.chmod(path, stat.S_IMODE(content.mode))
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _name(spare: str) -> str:
