@@ -88,16 +88,16 @@ def at_stage(fired: Fired) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """`git-agent-hook NAME [WORDS]`: a hook of .pre-commit-hooks.yaml. `run` and `check` may fail, when asked to."""
     name, *words = (sys.argv[1:] if argv is None else argv) or [""]
-    if name == "run":
+    if name in {"run", "message"}:
         from git_agent_hooks.run import run
 
-        return run(words)
+        return run(["--propose", *words] if name == "message" else words)
     if name == "check":
         from git_agent_hooks.check import check
 
         return check()
     if name not in BY_PRE_COMMIT:
-        fatal(f"no hook is called {name!a}", (f"there are: run, check, {', '.join(BY_PRE_COMMIT)}",))
+        fatal(f"no hook is called {name!a}", (f"there are: run, message, check, {', '.join(BY_PRE_COMMIT)}",))
         return USAGE
     action, usual = BY_PRE_COMMIT[name]
     return _quietly((action,), by_pre_commit(stage(os.environ) or usual, words, os.environ))

@@ -16,6 +16,7 @@ import click
 
 from git_agent_hooks.above import command_lines
 from git_agent_hooks.fired import Fired, by_manager
+from git_agent_hooks.message import Style, propose, wanted
 from git_agent_hooks.quiet import why_not
 from git_agent_hooks.staged import committing, held
 from git_agent_hooks.starting import Order, start
@@ -25,6 +26,7 @@ from git_agent_runner.console.aloud import say
 from git_agent_runner.console.boundary import save_trace
 from git_agent_runner.console.parse import duration_of, read_message
 from git_agent_runner.core.errors import UsageError, UserError
+from git_agent_runner.core.model import Repository
 from git_agent_runner.git import discover
 
 FC = TypeVar("FC", bound=Callable[..., Any])
@@ -46,6 +48,7 @@ class Asked(NamedTuple):
     resume: bool
     timeout: str | None
     on_failure: str | None
+    propose: bool = False
 
 
 def asking(function: FC) -> FC:
@@ -62,6 +65,7 @@ _OPTIONS = (
     click.option("--resume", is_flag=True, help="Continue this branch's session, where there is one."),
     click.option("--timeout", metavar="TIME", help="End the engine after this time: 600, 90s, 10m, 2h."),
     click.option("--on-failure", type=click.Choice(["pass", "fail"]), help="Does a failed run fail the hook? pass."),
+    click.option("--propose", is_flag=True, help="At prepare-commit-msg: let the agent propose the message."),
 )
 
 
@@ -104,22 +108,36 @@ def at(fired: Fired, asked: Asked) -> int:
 
 def _start(fired: Fired, asked: Asked) -> int:
     prompt = read_message(None, asked.prompt, asked.prompt_file, ("--prompt", "--prompt-file"))
-    if prompt is None:
+    if asked.propose and (asked.resume or fired.hook != "prepare-commit-msg"):
+        raise UsageError("--propose is for prepare-commit-msg, without --resume")
+    if prompt is None and not asked.propose:
         raise UsageError("give --prompt TEXT or --prompt-file FILE in its args")
+    if asked.propose and not wanted(fired):
+        return 0
     repo = discover(os.getcwd(), fired.environ)
     if why := inside(fired.environ) or why_not(repo, fired):
         say(f"no agent ran: {why}")
         return 0
-    message = f"{prompt.rstrip()}\n\n{plain(told(repo, fired))}".rstrip()
-    words = ["start", "--resume", f"--prompt={message}"]
-    words += [f"--engine={asked.engine}"] if asked.engine else []
-    words += [f"--timeout={asked.timeout}"] if asked.timeout else []
     before = held(fired.environ) if committing(fired) else None
-    order = Order(message, asked.engine, duration_of(asked.timeout), asked.on_failure == "fail")
-    status = start(fired, order, partial(git_agent, words) if asked.resume else None)
+    status = _begun(repo, fired, asked, prompt or "")
     if before and before != (after := held(fired.environ)):
         raise Meddled("moved HEAD" if before.head != after.head else "changed what is staged")
     return status
+
+
+def _begun(repo: Repository, fired: Fired, asked: Asked, prompt: str) -> int:
+    timeout = duration_of(asked.timeout)
+    if asked.propose:
+        return propose(fired, Style(prompt, asked.engine, timeout))
+    message = f"{prompt.rstrip()}\n\n{plain(told(repo, fired))}".rstrip()
+    order = Order(message, asked.engine, timeout, asked.on_failure == "fail")
+    return start(fired, order, partial(git_agent, _resuming(message, asked)) if asked.resume else None)
+
+
+def _resuming(message: str, asked: Asked) -> list[str]:
+    words = ["start", "--resume", f"--prompt={message}"]
+    words += [f"--engine={asked.engine}"] if asked.engine else []
+    return [*words, *([f"--timeout={asked.timeout}"] if asked.timeout else [])]
 
 
 def inside(environ: Mapping[str, str]) -> str | None:

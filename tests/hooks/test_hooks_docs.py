@@ -20,9 +20,9 @@ from support.pre_commit import PreCommit
 from support.runs import leave
 
 PAGE = (docs.ROOT / "docs/hooks.md").read_text()
-LEFTHOOK, KEEPING, LEFTHOOK_RUN, RUNNING = docs.blocks(PAGE, "yaml")
+LEFTHOOK, KEEPING, LEFTHOOK_RUN, RUNNING, _ = docs.blocks(PAGE, "yaml")
 (SIMPLE,) = docs.blocks(PAGE, "json")
-PLAIN, HUSKY, INSTALL, RUN, PUSH = docs.blocks(PAGE, "sh")
+PLAIN, HUSKY, INSTALL, RUN, _, PUSH = docs.blocks(PAGE, "sh")
 
 
 def shell(cli: Cli, script: str, **environ: str) -> str:

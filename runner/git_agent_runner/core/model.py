@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 Resumed = Literal["yes", "as_new", "forked", "unverified"]
 State = Literal["running", "waiting", "dead", "finished"]
-Role = Literal["work", "review", "fix", "hook"]
+Role = Literal["work", "review", "fix", "hook", "message"]
 
 SCHEMA = 1
 

@@ -160,7 +160,7 @@ def _attempt(
 
 
 def _message(wish: Wish, found: Checked) -> str:
-    if wish.role == "hook":
+    if wish.role != "fix":
         return wish.prompt or ""
     parts = [f"{wish.prompt.rstrip()}\n\n"] if wish.prompt else []
     parts.append(_PLACE)
