@@ -218,7 +218,7 @@ def package(site: Path, module: str, name: str = "packed") -> None:
 MODULE = """\
 from pathlib import Path
 from git_agent_extractors.declared import profile
-from git_agent_runner.engines import declared, profile_form
+from git_agent_runner.engines.added import declared, profile_form
 
 found = profile_form.read(Path({path!r}).read_text(), {name!r})
 ENGINE = declared.engine({name!r}, found.declared, found.rules.session)

@@ -216,14 +216,15 @@ def test_kill_ends_an_engine_whose_git_agent_is_gone(cli: Cli) -> None:
 
 DEAF = """
 import signal, sys
-from git_agent_runner.store import holding, locks
-from git_agent_runner.store.records.index import Index
+from git_agent_runner.store import session_locks
+from git_agent_runner.store.files import locks
 from git_agent_runner.store.files.layout import Layout
+from git_agent_runner.store.records.index import Index
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 layout = Layout(sys.argv[1])
 record = Index(layout).read(sys.argv[2])
 lock = locks.try_lock(layout.run_lock(record.handle))
-holding.sign(lock, holding.ourselves(layout, record, "now"))
+session_locks.sign(lock, session_locks.ourselves(layout, record, "now"))
 print("held", flush=True)
 signal.pause()
 """

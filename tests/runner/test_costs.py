@@ -419,7 +419,8 @@ def test_when_a_process_began_is_what_psutil_says() -> None:  # faults D8
 COUNTED = """
 import json, sys
 from git_agent_extractors import ordinary
-from git_agent_runner import cli, git, steps
+from git_agent_runner import cli, git
+from git_agent_runner.core import checkpoints
 seen = {"git": 0, "records": 0}
 ASIDE = ["psutil", *("git_agent_extractors." + name for name in ("claude", "codex", "gemini"))]
 def counting(module, name, what, of=lambda path: True):
@@ -435,7 +436,7 @@ def at(step):
         seen["loaded"] = [name for name in ASIDE if name in sys.modules]
         with open(sys.argv[1], "a") as file:
             print(json.dumps(seen), file=file)
-steps.watcher = at
+checkpoints.watcher = at
 sys.exit(cli.main(sys.argv[2:]))
 """
 
