@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from git_agent_runner.conversation import formats, handing
-from git_agent_runner.conversation.formats.common import Form, New
+from git_agent_runner.conversation import formats, handing, states
+from git_agent_runner.conversation.formats.common import Form, New, clock
 from git_agent_runner.conversation.messages import Call, Message
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Piece
@@ -73,6 +73,40 @@ def test_a_cut_leaves_the_turns_that_began_by_then(engine: str) -> None:
 def test_a_cut_takes_away_and_changes_nothing(engine: str) -> None:
     first = form(engine).read((real(engine),))[0].at or 0.0
     assert real(engine).data.startswith(form(engine).cut(real(engine), first + 1).data)
+
+
+def test_a_cut_of_codex_has_the_turns_that_were_rolled_back_later() -> None:
+    whole = real("codex")
+    roll = {"timestamp": "2030-01-01T00:00:00Z", "type": "event_msg", "payload": {"type": "thread_rolled_back"}}
+    roll["payload"] |= {"num_turns": 1}  # type: ignore[operator]  # which is a mapping
+    (line,) = of(roll)
+    then = whole._replace(data=whole.data + line.data)
+    assert said(form("codex").read((then,))) == ["MK1 TOOLCALL hello"]
+    assert form("codex").cut(then, 1890000000.0) == whole
+    assert form("codex").cut(then, 1900000000.0) == then
+
+
+def test_a_cut_of_opencode_has_the_turns_that_were_reverted_later() -> None:
+    found = json.loads(real("opencode").data)
+    found["info"]["revert"] = {"messageID": found["messages"][3]["info"]["id"]}
+    found["info"]["time"]["updated"] = 1900000000_000
+    piece = Piece("", json.dumps(found).encode())
+    assert said(form("opencode").read((piece,))) == ["MK1 TOOLCALL hello"]
+    texts = [said(form("opencode").read((form("opencode").cut(piece, at),))) for at in (1890000000.0, 1900000000.0)]
+    assert texts == [["MK1 TOOLCALL hello", "MK2 go on"], ["MK1 TOOLCALL hello"]]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_cut_of_gemini_is_made_in_a_document_too(indent: int | None) -> None:
+    times = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
+    talk = [
+        {"id": f"{kind}{at}", "type": kind, "timestamp": at, "content": f"{kind} {at}"}
+        for at in times
+        for kind in ("user", "gemini")
+    ]
+    old = Piece("chats/a.json", json.dumps({"sessionId": "s", "messages": talk}, indent=indent).encode())
+    cut = json.loads(form("gemini").cut(old, 1767300000.0).data)
+    assert cut == {"sessionId": "s", "messages": talk[:2]}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -172,12 +206,83 @@ def test_claude_thinks_attaches_and_fails() -> None:
     )
 
 
+def results(engine: str, *uses: tuple[Any, str | None]) -> list[str | None]:
+    """What each call is read to have returned, of calls with these ids whose results follow, each with its own."""
+    lines: list[dict[str, Any]] = []
+    for number, (key, gave) in enumerate(uses):
+        call = {"type": "tool_use", "id": key, "name": "Bash", "input": number}
+        lines.append(claude(f"a{number}", None, "assistant", message={"content": [call]}))
+        if engine == "codex":
+            lines[-1] = codex_item(type="function_call", name="shell", arguments=str(number), call_id=key)
+        if gave is not None:
+            result = {"type": "tool_result", "tool_use_id": key, "content": gave}
+            lines.append(claude(f"r{number}", None, message={"content": [result]}))
+            if engine == "codex":
+                lines[-1] = codex_item(type="function_call_output", call_id=key, output=gave)
+    calls = [call for message in form(engine).read(of(*lines)) for call in message.calls]
+    assert [call.given for call in calls] == [str(number) for number in range(len(uses))]
+    return [call.gave for call in calls]
+
+
+def codex_item(**payload: Any) -> dict[str, Any]:
+    return {"type": "response_item", "payload": payload}
+
+
+@pytest.mark.parametrize("engine", ["claude", "codex"])
+@pytest.mark.parametrize(
+    "uses",
+    [
+        pytest.param([("call_0", "one"), ("call_0", "two")], id="used again"),
+        pytest.param([("call_0", None), ("call_0", "two")], id="used again after a call that was cut off"),
+        pytest.param([(None, "one"), (None, "two")], id="none"),
+        pytest.param([(None, None), ("None", "two")], id="one that reads like none"),
+    ],
+)
+def test_ids_of_calls_are_no_keys(engine: str, uses: list[tuple[Any, str | None]]) -> None:
+    found = results(engine, *uses)
+    assert found == [gave for _, gave in uses]
+
+
+def test_a_result_without_an_id_is_nobodys_where_two_may_have_it() -> None:
+    assert results("claude", (None, None), (None, "two")) == [None, None]
+
+
+def test_opencode_uses_ids_of_calls_again() -> None:
+    found = json.loads(real("opencode").data)
+    (place,) = [
+        (number, at)
+        for number, message in enumerate(found["messages"])
+        for at, part in enumerate(message["parts"])
+        if part["type"] == "tool"
+    ]
+    again = json.loads(json.dumps(found["messages"][place[0]]))
+    again["parts"][place[1]] |= {"id": "prt_other"}
+    again["parts"][place[1]]["state"]["output"] = "another"
+    found["messages"].append(again)
+    messages = form("opencode").read((Piece("", json.dumps(found).encode()),))
+    first, second = [call.gave for message in messages for call in message.calls]
+    assert ("/home/ada/site" in str(first), second) == (True, "another")
+
+
+@pytest.mark.parametrize(
+    "text", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59"]
+)
+def test_a_date_that_is_none_on_a_clock_in_utc_is_none(text: str) -> None:
+    line = claude("one", None, timestamp=text)
+    (message,) = form("claude").read(of(line))
+    clock(message.at)
+    assert form("claude").cut(of(line)[0], 1e9).data in (b"", of(line)[0].data)
+    for turn in load("claude").turns(of(line)[0].data):
+        assert str(states._state([turn], None)).startswith("1 turn")
+
+
 @pytest.mark.parametrize("created", [float("inf"), 10**400, -1, 1e17])
 def test_a_time_that_no_clock_has_is_none(created: float) -> None:
     document = json.loads(real("opencode").data)
     document["messages"][0]["info"]["time"]["created"] = created
     piece = real("opencode")._replace(data=json.dumps(document).encode())
     assert form("opencode").read((piece,))[0].at is None
+    assert next(iter(load("opencode").turns(piece.data))).at is None
     at = float("inf") if created == 10**400 else created
     assert [message.at for message in handing._dated((Message(True, "one", at), TALK[1]))] == [TALK[1].at] * 2
 

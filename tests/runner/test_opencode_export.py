@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_agent_runner.engines.opencode.store import export
+from git_agent_runner.engines.opencode.export import moved
+from git_agent_runner.engines.opencode.store import created_since, export, importable, locate
 from git_agent_runner.engines.spec import StoreQuery
 
 ID = "ses_dde9082aeffe2x5oTtdU7381lP"
@@ -122,11 +123,48 @@ def test_a_session_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "harm", ["DROP TABLE part", "DROP TABLE session", "UPDATE message SET data = '{'", "UPDATE session SET model = '['"]
+    "harm",
+    [
+        "DROP TABLE part",
+        "DROP TABLE session",
+        "UPDATE message SET data = '{'",
+        "UPDATE session SET model = '['",
+        "UPDATE message SET data = '[1]'",
+        "UPDATE message SET data = NULL",
+        "UPDATE session SET title = x'00ff'",
+        "ALTER TABLE part DROP COLUMN data",
+        pytest.param(f"UPDATE part SET data = '{'[' * 99_000}{']' * 99_000}'", id="nested too deeply"),
+    ],
 )
 def test_a_store_of_another_form_is_no_document(tmp_path: Path, harm: str) -> None:
     asked = stored(tmp_path, NEW)
     with closing(sqlite3.connect(tmp_path / "opencode/opencode.db")) as database, database:
         database.execute(harm)
-    with pytest.raises(ValueError, match=r"no such table|Expecting"):
+    with pytest.raises(ValueError, match=r"no such table|Expecting|opencode.db: "):
         export(asked)
+
+
+@pytest.mark.parametrize("data", [b"[" * 99_000, b"[" * 99_000 + b"]" * 99_000, b"[]", b"{}", b'{"info": 7}'])
+def test_what_is_no_document_is_not_moved(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"not a document|Expecting"):
+        moved(data, ID, "ses_other", "/home/ann/shop")
+
+
+@pytest.mark.parametrize("value", ["'soon'", "1e999", "-1", "NULL", "x'00'"])
+def test_a_session_whose_time_is_none_is_not_a_new_one(tmp_path: Path, value: str) -> None:
+    asked = stored(tmp_path, NEW)
+    assert created_since(asked) == (ID,)
+    with closing(sqlite3.connect(tmp_path / "opencode/opencode.db")) as database, database:
+        database.execute(f"UPDATE session SET time_created = {value}")
+    assert created_since(asked._replace(since=1.0)) == ()
+
+
+@pytest.mark.parametrize("value", ["x'00'", "char(0) || 'home'", "NULL", "7"])
+def test_a_session_in_a_directory_that_is_none_is_of_no_directory(tmp_path: Path, value: str) -> None:
+    asked = stored(tmp_path, NEW)
+    with closing(sqlite3.connect(tmp_path / "opencode/opencode.db")) as database, database:
+        database.execute(f"UPDATE session SET directory = {value}")
+    found = locate(asked)
+    assert (found.state, found.cwd) == ("present", None)
+    document = export(asked) if value != "x'00'" else None
+    assert document is None or not importable(asked, document)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_agent_runner.conversation.messages import LATEST, Call, Message
+from git_agent_runner.conversation.messages import Call, Message
+from git_agent_runner.core.clock import known
 from git_agent_runner.core.errors import UserError
 
 TOKENS = 100_000  # of a conversation that is handed over, where the person has not set another number
@@ -61,10 +62,7 @@ def prepared(messages: tuple[Message, ...], engine: str, target: str, tokens: in
 
 def _dated(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """As words alone, none without a time or before the one above it. A time that no clock has is none."""
-    messages = tuple(
-        message if message.at is not None and 0 <= message.at < LATEST else message._replace(at=None)
-        for message in messages
-    )
+    messages = tuple(message._replace(at=None if message.at is None else known(message.at)) for message in messages)
     at = next((message.at for message in messages if message.at is not None), 0.0)
     dated = []
     for message in messages:

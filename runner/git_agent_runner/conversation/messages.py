@@ -16,9 +16,6 @@ _LONGEST = 8192  # characters of what a tool was given, or gave
 _TAIL = 2048
 
 
-LATEST = 253_402_300_800  # seconds since the epoch: the year 10,000, which no clock and no date has
-
-
 class Call(NamedTuple):
     """One use of a tool. `gave` is None where no result is known."""
 
@@ -39,28 +36,34 @@ class Message(NamedTuple):
 
 
 class Gathering:
-    """Messages as they are found in a session. Results are known by the id of their call, wherever they are."""
+    """Messages as they are found in a session. A result has the id of its call, which a later call may have again."""
 
     def __init__(self) -> None:
-        self._messages: list[tuple[Message, list[str]]] = []
-        self._calls: dict[str, Call] = {}
+        self._messages: list[tuple[Message, list[int]]] = []
+        self._calls: list[Call] = []
+        self._by_key: dict[str, list[int]] = {}
 
     def add(
-        self, text: str, at: float | None, *, user: bool, calls: list[str] | None = None, attached: tuple[str, ...] = ()
+        self, text: str, at: float | None, *, user: bool, calls: list[int] | None = None, attached: tuple[str, ...] = ()
     ) -> None:
-        """A message, unless there is nothing in it. `calls` are ids."""
+        """A message, unless there is nothing in it. `calls` are what `call` gave."""
         if text.strip() or calls or attached:
             self._messages.append((Message(user, text, at, attached=attached), calls or []))
 
-    def call(self, name: str, key: object, given: Any) -> list[str]:
+    def call(self, name: object, key: object, given: Any) -> list[int]:
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        known = self._calls.get(str(key), Call(name, ""))
-        self._calls[str(key)] = known._replace(name=name, given=clipped(text))
-        return [str(key)]
+        self._calls.append(Call(name if isinstance(name, str) else "", clipped(text)))
+        number = len(self._calls) - 1
+        self._by_key.setdefault(str(key), []).append(number)
+        return [number]
 
     def result(self, key: object, gave: str, *, failed: bool = False) -> None:
-        known = self._calls.get(str(key), Call("", ""))
-        self._calls[str(key)] = known._replace(gave=clipped(gave), failed=failed)
+        """Of the newest call with that id. Without an id, of the only one that has no result yet."""
+        numbers = self._by_key.get(str(key), [])
+        if key is None:
+            numbers = [number for number in numbers if self._calls[number].gave is None]
+        if numbers and (key is not None or len(numbers) == 1):
+            self._calls[numbers[-1]] = self._calls[numbers[-1]]._replace(gave=clipped(gave), failed=failed)
 
     def drop_turns(self, count: int) -> None:
         """Of the person's turns the last ones, with all that followed: the person took them back."""
@@ -70,8 +73,8 @@ class Gathering:
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(
-            message._replace(calls=tuple(self._calls[key] for key in dict.fromkeys(keys)))
-            for message, keys in self._messages
+            message._replace(calls=tuple(self._calls[number] for number in numbers))
+            for message, numbers in self._messages
         )
 
 

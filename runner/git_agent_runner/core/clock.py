@@ -5,15 +5,29 @@ from __future__ import annotations
 import os
 import re
 
+_END = 253_402_300_800  # seconds since the epoch: the year 10,000, which no clock and no date has
+
 
 def moment(text: object) -> float | None:
     """An ISO 8601 time, in seconds since the epoch; None for anything else."""
     from datetime import datetime
 
     try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
+        return known(datetime.fromisoformat(text).timestamp()) if isinstance(text, str) else None
     except (ValueError, OverflowError):
         return None
+
+
+def known(seconds: float) -> float | None:
+    """The time, if a clock can have it since there are computers, and a date can be made of it."""
+    return seconds if 0 <= seconds < _END else None
+
+
+def milliseconds(value: object) -> float | None:
+    """A count of milliseconds since the epoch, in seconds; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _END * 1000:
+        return None
+    return value / 1000
 
 
 _WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")

@@ -67,18 +67,17 @@ class Talk(NamedTuple):
     created: float | None
 
 
-def talk(path: Name) -> Talk | None:
+def talk(file: Name) -> Talk | None:
     """Read a file of `user` and `assistant` records to the first of them, for its directory and the first time.
 
     A file whose first turn lies beyond the head that is read counts as holding one, too.
     """
     created = None
-    for record in records(path):
+    for record in records(file):
         created = created or moment(record.get("timestamp"))
         if record.get("type") in ("user", "assistant"):
-            cwd = record.get("cwd")
-            return Talk(cwd if isinstance(cwd, str) else None, created)
-    return Talk(None, created) if os.stat(path).st_size > HEAD else None
+            return Talk(path(record.get("cwd")), created)
+    return Talk(None, created) if os.stat(file).st_size > HEAD else None
 
 
 def talks_since(paths: Iterable[str], cwd: str, since: float) -> tuple[str, ...]:
@@ -212,9 +211,18 @@ def home(env: Mapping[str, str], variable: str, folder: str) -> str:
     return env.get(variable) or os.path.join(env.get("HOME") or os.path.expanduser("~"), folder)
 
 
+def path(value: object) -> str | None:
+    """A path that a store names; None for anything else, as what no file system can have."""
+    try:
+        return value if isinstance(value, str) and b"\0" not in os.fsencode(value) else None
+    except UnicodeEncodeError:
+        return None
+
+
 def same(one: object, other: str) -> bool:
     """Do two paths name one directory, symbolic links resolved?"""
-    return isinstance(one, str) and os.path.realpath(one) == os.path.realpath(other)
+    named = path(one)
+    return named is not None and os.path.realpath(named) == os.path.realpath(other)
 
 
 def floor(seconds: float) -> float:

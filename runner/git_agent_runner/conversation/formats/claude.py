@@ -39,7 +39,7 @@ def _take(found: Gathering, record: dict[str, Any]) -> None:
         if kind == "text" and not text_of(part).startswith(_OWN) and text_of(part) != _NO_ANSWER:
             texts.append(text_of(part))
         elif kind == "tool_use":
-            calls += found.call(str(part.get("name")), part.get("id"), part.get("input"))
+            calls += found.call(part.get("name"), part.get("id"), part.get("input"))
         elif kind == "tool_result":
             said = "\n".join(text_of(one) or f"[{one.get('type')}]" for one in parts(part.get("content")))
             found.result(part.get("tool_use_id"), said, failed=part.get("is_error") is True)

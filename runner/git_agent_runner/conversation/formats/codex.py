@@ -49,7 +49,7 @@ def _take(found: Gathering, item: dict[str, Any], at: float | None) -> None:
     elif kind in _CALLS:
         name, given = _CALLS[kind]
         key = item.get("call_id") or item.get("id")
-        found.add("", at, user=False, calls=found.call(str(item.get(name)), key, item.get(given)))
+        found.add("", at, user=False, calls=found.call(item.get(name), key, item.get(given)))
     elif kind in ("function_call_output", "custom_tool_call_output"):
         _result(found, item)
 
@@ -110,8 +110,11 @@ def cut(piece: Piece, until: float) -> Piece:
         record = files.parsed(line)
         payload, kind = mapping(record.get("payload")), record.get("type")
         begun = place if payload.get("type") == "task_started" else begun
+        late = (seconds(record) or 0) > until
+        if late and payload.get("type") == "thread_rolled_back":  # the turns that it takes back were there by then
+            return piece._replace(data=piece.data[:place])
         if kind == "response_item" and _is_prompt(payload):
-            if (seconds(record) or 0) > until:
+            if late:
                 return piece._replace(data=piece.data[: place if begun is None else begun])
             begun = None
         place += len(line)

@@ -54,22 +54,24 @@ def _is_message(value: Any) -> bool:
 
 def _take(found: Gathering, message: dict[str, Any]) -> None:
     texts, calls, attached = [], [], []
+    whole = parts(message.get("toolCalls"))
     for part in parts(message.get("content")):
         if called := mapping(part.get("functionCall")):
-            calls += found.call(str(called.get("name")), called.get("id"), called.get("args"))
+            if called.get("id") is None or called["id"] not in [call.get("id") for call in whole]:
+                calls += found.call(called.get("name"), called.get("id"), called.get("args"))
         elif answered := mapping(part.get("functionResponse")):
             found.result(answered.get("id"), _gave(answered.get("response")))
         elif media := mapping(part.get("inlineData") or part.get("fileData")):
             attached.append(str(media.get("fileUri") or media.get("mimeType")))
         elif not part.get("thought") and not text_of(part).startswith(_OWN):
             texts.append(text_of(part))
-    calls += [key for call in parts(message.get("toolCalls")) for key in _call(found, call)]
+    calls += [number for call in whole for number in _call(found, call)]
     user = message["type"] == "user"
     found.add("\n".join(texts), seconds(message), user=user, calls=calls, attached=tuple(attached))
 
 
-def _call(found: Gathering, call: dict[str, Any]) -> list[str]:
-    given = found.call(str(call.get("name")), call.get("id"), call.get("args"))
+def _call(found: Gathering, call: dict[str, Any]) -> list[int]:
+    given = found.call(call.get("name"), call.get("id"), call.get("args"))
     answers = [mapping(part.get("functionResponse")).get("response") for part in parts(call.get("result"))]
     if answers:
         failed = call.get("status") in ("error", "cancelled")
@@ -108,16 +110,30 @@ def _hash(cwd: str) -> str:
 
 def cut(piece: Piece, until: float) -> Piece:
     """Up to the last message before the first prompt after `until` that stands on a line of its own: a resume writes
-    those from before it again, with the time of then.
+    those from before it again, with the time of then. Of a session that is one document: its messages before that.
     """
+    document = files.parsed(piece.data)
+    if isinstance(document.get("messages"), list):
+        return piece._replace(data=json.dumps({**document, "messages": _before(document["messages"], until)}).encode())
     place = end = 0
     for line in io.BytesIO(piece.data):
         record = files.parsed(line)
-        if _is_message(record) and record["type"] == "user" and _is_prompt(record) and (seconds(record) or 0) > until:
+        if _begins_after(record, until):
             return piece._replace(data=piece.data[:end])
         place += len(line)
         end = place if _is_message(record) else end
     return piece
+
+
+def _before(messages: list[Any], until: float) -> list[Any]:
+    later = (index for index, message in enumerate(messages) if _begins_after(message, until))
+    return messages[: next(later, len(messages))]
+
+
+def _begins_after(message: Any, until: float) -> bool:
+    if not _is_message(message) or message["type"] != "user":
+        return False
+    return _is_prompt(message) and (seconds(message) or 0) > until
 
 
 def _is_prompt(message: dict[str, Any]) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from git_agent_runner.conversation.formats.common import Form, New
-from git_agent_runner.conversation.messages import LATEST, Gathering, Message, mapping, parts
+from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts
+from git_agent_runner.core.clock import milliseconds
 from git_agent_runner.engines import files
 from git_agent_runner.engines.opencode import store
 from git_agent_runner.engines.spec import Piece
@@ -42,16 +43,17 @@ def _take(found: Gathering, info: dict[str, Any], said: list[dict[str, Any]]) ->
 
 
 def _at(info: dict[str, Any]) -> float | None:
-    created = mapping(info.get("time")).get("created")
-    return created / 1000 if isinstance(created, int | float) and 0 <= created < LATEST * 1000 else None
+    return milliseconds(mapping(info.get("time")).get("created"))
 
 
-def _call(found: Gathering, part: dict[str, Any]) -> list[str]:
-    state, key = mapping(part.get("state")), part.get("callID")
+def _call(found: Gathering, part: dict[str, Any]) -> list[int]:
+    """A part holds a call and its result, and has an id of its own: models use those of calls again."""
+    state, key = mapping(part.get("state")), part.get("id")
+    given = found.call(part.get("tool"), key, state.get("input"))
     if state.get("status") in ("completed", "error"):
         failed = state["status"] == "error"
         found.result(key, str(state.get("error" if failed else "output", "")), failed=failed)
-    return found.call(str(part.get("tool")), key, state.get("input"))
+    return given
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
@@ -118,15 +120,20 @@ def _letters(salt: str) -> str:
 
 
 def cut(piece: Piece, until: float) -> Piece:
-    """The messages before the first of the person's after `until`."""
+    """The messages before the first of the person's after `until`. A revert is undone with the next message, so one
+    that stands is the last thing done: it counts if nothing was done since `until`.
+    """
     document = files.parsed(piece.data)
+    info = mapping(document.get("info"))
+    if (milliseconds(mapping(info.get("time")).get("updated")) or 0) > until:
+        info = {key: value for key, value in info.items() if key != "revert"}
     kept = []
     for message in parts(document.get("messages")):
-        info = mapping(message.get("info"))
-        if info.get("role") == "user" and (_at(info) or 0) > until:
+        said = mapping(message.get("info"))
+        if said.get("role") == "user" and (_at(said) or 0) > until:
             break
         kept.append(message)
-    return piece._replace(data=json.dumps({**document, "messages": kept}).encode())
+    return piece._replace(data=json.dumps({**document, "info": info, "messages": kept}).encode())
 
 
 FORM = Form(session_id, read, write, cut, since=(1, 18), model=store.model)

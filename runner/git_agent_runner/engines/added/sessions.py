@@ -91,8 +91,8 @@ def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
         return Located("unknown", detail=f"{name}'s session store cannot be read: {error}")
     if row is None:
         return Located("absent", detail=f"{name} has no such session below {folder}")
-    directory = row.directory
-    return Located("present", row.path, directory if isinstance(directory, str) and os.path.isabs(directory) else None)
+    named = files.path(row.directory)
+    return Located("present", row.path, named if named and os.path.isabs(named) else None)
 
 
 def stored(store: Store, query: StoreQuery, located: Located) -> Stored:

@@ -144,7 +144,7 @@ def _judged(path: str) -> Located:
     if not _holds_turn(path, chain([first], records)):
         return Located("absent", path, detail="its file holds no turn of the conversation")
     cwd = head.get("cwd")
-    return Located("present", path, cwd if isinstance(cwd, str) else None)
+    return Located("present", path, files.path(cwd))
 
 
 def _holds_turn(path: str, records: Iterator[dict[str, Any]]) -> bool:

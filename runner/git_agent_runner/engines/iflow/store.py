@@ -27,7 +27,7 @@ def locate(query: StoreQuery) -> Located:
             return Located("unknown", detail=f"iflow has no session folder {projects}")
         for path in _files(query, projects):
             if path.stat().st_size:
-                return Located("present", str(path), _head(path).get("cwd"))
+                return Located("present", str(path), files.path(_head(path).get("cwd")))
     except OSError as error:
         return Located("unknown", detail=f"iflow's session files cannot be read: {error}")
     return Located("absent", detail="iflow has no such session")

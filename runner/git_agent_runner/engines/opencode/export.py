@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from git_agent_runner.core.clock import milliseconds
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Turn
 
@@ -69,7 +70,9 @@ _CACHE = (_Key("read", "tokens_cache_read"), _Key("write", "tokens_cache_write")
 
 
 def document(connection: sqlite3.Connection, session: str) -> bytes | None:
-    """None where there is no such session. Raises sqlite3.Error and ValueError for a store of another form."""
+    """None where there is no such session. Raises sqlite3.Error, ValueError, IndexError, TypeError or
+    RecursionError for a store of another form.
+    """
     connection.row_factory = sqlite3.Row
     with closing(connection.execute("SELECT * FROM session WHERE id = ?", (session,))) as found:
         row = found.fetchone()
@@ -93,17 +96,17 @@ def moved(document: bytes, old: str, new: str, cwd: str) -> bytes:
     """The document as one of another directory, and, where the ids differ, as another session: what belongs to it has
     new ids then, too, in the order of the old ones. Raises ValueError for a document of another form.
     """
-    found = json.loads(document)
     try:
+        found = json.loads(document)
         if found["info"]["id"] != old:
             raise ValueError(f"it is the document of session {found['info']['id']!a}")
         found["info"]["directory"] = cwd
         if old != new:
             own = [name for message in found["messages"] for name in _names(message)]
             found = _replaced(found, {old: new, **{name: _beside(name, new) for name in own}})
-    except (KeyError, TypeError, AttributeError) as error:
+        return json.dumps(found).encode()
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("it is not a document of opencode's") from error
-    return json.dumps(found).encode()
 
 
 def _names(message: dict[str, Any]) -> Iterator[str]:
@@ -130,8 +133,7 @@ def turns(data: bytes) -> Iterator[Turn]:
     """The messages of a document."""
     for message in _messages(files.parsed(data)):
         info = message["info"]
-        created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
-        at = created / 1000 if isinstance(created, int) else None
+        at = milliseconds(info["time"].get("created") if isinstance(info.get("time"), dict) else None)
         said = files.words([part for part in message["parts"] if not part.get("synthetic")])
         yield Turn(str(info.get("id")), info.get("role") == "user", at, said)
 

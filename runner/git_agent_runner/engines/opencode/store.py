@@ -15,6 +15,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_extractors import ordinary
+from git_agent_runner.core.clock import milliseconds
 from git_agent_runner.core.model import Store
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Located, Piece, StoreQuery, Turn, Version
@@ -36,11 +37,11 @@ _ONE = "SELECT id, directory, time_created, parent_id FROM session WHERE id = ?"
 
 
 class _Row(NamedTuple):
-    """`created` is in milliseconds since the epoch; a sub-agent's session has a `parent`."""
+    """`created` is in seconds since the epoch; a sub-agent's session has a `parent`."""
 
     session: str
-    directory: str
-    created: int
+    directory: object
+    created: float
     parent: str | None
     path: str
 
@@ -57,7 +58,7 @@ def locate(query: StoreQuery) -> Located:
         return Located("unknown", detail=f"opencode's session store cannot be read: {error}")
     if row is None:
         return Located("absent", detail="opencode has no such session")
-    return Located("present", row.path, row.directory)
+    return Located("present", row.path, files.path(row.directory))
 
 
 def store(query: StoreQuery) -> Store:
@@ -69,7 +70,7 @@ def store(query: StoreQuery) -> Store:
 def created_since(query: StoreQuery) -> tuple[str, ...]:
     """opencode stores the directory as PWD named it."""
     here = {query.cwd, os.path.realpath(query.cwd)}
-    since = files.floor(query.since) * 1000
+    since = files.floor(query.since)
     try:
         rows = [row for row in _rows(query) if row.directory in here and row.parent is None and row.created >= since]
     except _UnreadableError:
@@ -89,7 +90,7 @@ def export(query: StoreQuery) -> bytes | None:
     try:
         with closing(_connect(database)) as connection:
             return document(connection, query.session or "")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, IndexError, TypeError, RecursionError) as error:
         raise ValueError(f"{database}: {error}") from error
 
 
@@ -202,7 +203,7 @@ def _sqlite_rows(database: Path, session: str | None) -> Iterator[_Row]:
         with closing(_connect(database)) as connection:
             rows = connection.execute(_ONE, (session,)) if session is not None else connection.execute(_ALL)
             for found, directory, created, parent in rows:
-                yield _Row(found, directory, created, parent, str(database))
+                yield _Row(found, directory, milliseconds(created) or 0.0, parent, str(database))
     except sqlite3.Error as error:
         raise _UnreadableError(f"{database}: {error}") from error
 
@@ -228,7 +229,7 @@ def _json_rows(folder: Path, session: str | None) -> Iterator[_Row]:
 def _json_row(path: Path) -> _Row | None:
     try:
         info: Any = json.loads(ordinary.whole(path, 1 << 20))
-        created = int(info["time"]["created"])
-        return _Row(str(info["id"]), str(info["directory"]), created, info.get("parentID"), str(path))
+        created = milliseconds(info["time"]["created"]) or 0.0
+        return _Row(str(info["id"]), info["directory"], created, info.get("parentID"), str(path))
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None  # torn or of another format: 1.0 and 1.1 cannot read it either
