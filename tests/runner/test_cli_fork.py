@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 from pathlib import Path
 
@@ -163,3 +165,110 @@ def test_an_engine_whose_sessions_are_not_known_is_named(cli: Cli) -> None:
     done = cli.run("fork", "go on")
     assert (done.status, len(cli.calls())) == (128, 1)
     assert "fatal: iflow's conversations cannot be handed over or forked" in done.err
+
+
+REFUSED = [
+    pytest.param((), ("--", "stray"), "'stray' after -- is not a flag of claude", id="a word for the engine"),
+    pytest.param((), ("--", "--resume", "x"), "--resume after -- cannot be passed on", id="a flag that is ours"),
+    pytest.param(("-e", "opencode"), (), "must name one", id="no model"),
+    pytest.param(
+        ("-e", "opencode"),
+        ("--", "--model", "a/b", "--attach", "http://127.0.0.1:1"),
+        "with --attach opencode's sessions are in another store",
+        id="another store",
+    ),
+]
+
+
+@pytest.mark.parametrize("message", [("go on",), ()], ids=["with a message", "without"])
+@pytest.mark.parametrize(("engine", "flags", "text"), REFUSED)
+def test_what_is_in_the_way_is_found_before_a_copy_is_made(
+    cli: Cli, engine: tuple[str, ...], flags: tuple[str, ...], text: str, message: tuple[str, ...]
+) -> None:
+    begun = cli.begin("claude")
+    state, before = cli.state(), files(cli.home)
+    done = cli.run("fork", *engine, begun.handle, *message, *flags)
+    assert (done.status in (128, 129), text in done.lines[0]) == (True, True), done
+    assert (cli.state(), files(cli.home), cli.pointers()) == (state, before, {"main": begun.handle})
+
+
+def test_in_a_hook_of_a_run_no_copy_is_made(cli: Cli) -> None:
+    begun = cli.begin("claude")
+    state, before = cli.state(), files(cli.home)
+    done = cli.run("fork", "go on", GIT_AGENT_HANDLE=begun.handle, GIT_PREFIX="")
+    assert (done.status, done.lines[0]) == (
+        128,
+        f"fatal: this is a hook inside run {begun.handle}: an agent's own commits start no other agent",
+    )
+    assert (cli.state(), files(cli.home), cli.pointers()) == (state, before, {"main": begun.handle})
+
+
+@pytest.mark.parametrize("message", [("two",), ()], ids=["with a message", "without"])
+def test_the_hint_that_names_a_model_works(cli: Cli, message: tuple[str, ...]) -> None:
+    begun = cli.begin("claude")
+    words = ("fork", "-e", "opencode", begun.handle, *message)
+    hint = cli.run(*words).lines[1]
+    assert hint == "hint: give one, at the end: -- --model PROVIDER/MODEL"
+    cli.ok(*words, *hint.partition(": ")[2].partition(": ")[2].replace("PROVIDER/MODEL", "one/model").split())
+    (handle,) = cli.pointers().values()
+    assert cli.record(handle).launch_args == ("--model", "one/model")
+    if not message:
+        cli.ok("resume", "two")
+    call = cli.calls()[-1]
+    assert (call["stdin"], [word for word in call["argv"] if "model" in word]) == ("two", ["--model", "one/model"])
+
+
+def test_flags_are_added_to_those_of_the_first(cli: Cli) -> None:
+    begun = cli.begin("claude", "--", "--allowedTools=Bash")
+    cli.ok("fork", "go on", "--", "--allowedTools=Edit")
+    (handle,) = cli.pointers().values()
+    assert cli.record(handle).launch_args == ("--allowedTools=Bash", "--allowedTools=Edit")
+    assert [word for word in cli.calls()[-1]["argv"] if "Tools" in word] == [*cli.record(handle).launch_args]
+    assert cli.record(begun.handle) == begun
+    done = cli.run("fork", begun.handle, "--", "--file=x")
+    assert (done.status, done.lines[0]) == (129, "fatal: --file needs a message")
+
+
+def test_a_run_that_only_a_note_knows_is_named_as_such(cli: Cli) -> None:
+    begun = cli.begin("claude")
+    shutil.rmtree(cli.layout.run(begun.run_id))
+    os.unlink(cli.layout.index_file(begun.handle))
+    done = cli.run("fork", begun.handle, "go on", "--json")
+    assert (done.status, done.json["error"]["code"]) == (128, "record_elsewhere")
+    assert any(hint.endswith(f"git agent adopt {begun.handle}") for hint in done.json["error"]["hints"])
+
+
+@pytest.mark.parametrize("words", [("fork",), ("fork", "-e", "codex"), ("resume", "-e", "codex")], ids=" ".join)
+def test_a_copy_of_the_repository_takes_no_later_turns_of_the_original(
+    cli: Cli, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    begun = cli.begin("claude")
+    shutil.copytree(cli.repo.path, tmp_path / "copy", symlinks=True)
+    cli.ok("resume", "later, in the original")
+    there = cli._replace(repo=cli.repo._replace(path=tmp_path / "copy"))
+    there.ok(*words, "in the copy")
+    made = there.record(there.pointers()["main"])
+    assert said(there, made.agent_name, made.session) == ["begin", "in the copy"]
+    assert said(cli, "claude", begun.session) == ["begin", "later, in the original"]
+
+
+@pytest.mark.parametrize("engine", ["claude", "codex"])
+def test_a_commit_from_before_a_hand_over_has_the_turns_of_then(cli: Cli, engine: str) -> None:
+    """What the session was made of is shortened there; a digest of it would tell of later turns."""
+    begun = cli.begin("claude")
+    (path,) = (cli.home / ".claude").rglob("*.jsonl")
+    with path.open("a") as file:
+        for number in range(2, 101):
+            line = {"timestamp": f"2041-01-01T00:{number // 60:02}:{number % 60:02}.000Z", "sessionId": path.stem}
+            for kind in ("user", "assistant"):
+                content = [{"type": "text", "text": f"{kind} {number} {'x' * 40}"}]
+                file.write(json.dumps({**line, "type": kind, "message": {"content": content}}) + "\n")
+    cli.repo.commit("by hand", 2240611200 + 49)  # 2041-01-01T00:00:49Z
+    cli.repo.git("config", "agent.codex.handoverTokens", "1000")
+    cli.ok("resume", "-e", "codex", "the newest")
+    cli.repo.git("config", "--unset", "agent.codex.handoverTokens")
+    found = cli.ok("fork", "--commit", "HEAD", "-e", engine, "--json").json
+    texts = said(cli, engine, Session(None, found["session"]["value"]))
+    assert (found["engine"], found["turns"], len(texts), texts[0]) == (engine, 50, 50, "begin")
+    assert texts[-1].startswith("user 50 ")
+    assert cli.record(begun.handle).agent_name == "codex"

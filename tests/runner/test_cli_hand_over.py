@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from git_agent_extractors.model import Session
-from git_agent_runner.conversation import formats
+from git_agent_runner import context
+from git_agent_runner.conversation import formats, hand_over
 from git_agent_runner.conversation.messages import Message
+from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Earlier
 from git_agent_runner.engines import load
 from git_agent_runner.engines.opencode import store
@@ -255,3 +257,47 @@ def test_a_number_of_tokens_that_is_none_is_named(cli: Cli) -> None:
     cli.repo.git("config", "agent.codex.handoverTokens", "many")
     done = cli.run("start", "-e", "claude", "one")
     assert (done.status, "Invalid agent.codex.handoverTokens" in done.err) == (128, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "code"),
+    [
+        pytest.param(("-i",), {}, "not_a_terminal", id="no terminal"),
+        pytest.param(("--terminal",), {}, "terminal_unknown", id="no terminal to open"),
+        pytest.param(("two",), {"GIT_PREFIX": ""}, "inside_run", id="in a hook of another run"),
+        pytest.param(("two", "--", "stray"), {}, "usage", id="a word for the engine"),
+    ],
+)
+def test_what_is_in_the_way_is_found_before_anything_is_handed_over(
+    cli: Cli, words: tuple[str, ...], environ: dict[str, str], code: str
+) -> None:
+    begun = cli.begin("claude")
+    environ = {"GIT_AGENT_HANDLE": "0" * 8, **environ} if environ else {}
+    state, before = cli.state(), files(cli.home)
+    done = cli.run("resume", "-e", "codex", "--json", *words, **environ)
+    assert done.json["error"]["code"] == code
+    assert (cli.state(), files(cli.home), cli.record()) == (state, before, begun)
+
+
+@pytest.mark.parametrize("place", ["here", "in the settings"])
+def test_a_session_is_not_handed_over_to_a_store_that_is_elsewhere(cli: Cli, place: str) -> None:
+    begun = cli.begin("claude")
+    flags = ["--model", "a/b", "--attach", "http://127.0.0.1:1"]
+    if place == "in the settings":
+        cli.repo.git("config", "agent.opencode.args", " ".join(flags))
+        flags = []
+    done = cli.run("resume", "-e", "opencode", "--json", "two", "--", *flags)
+    assert (done.json["error"]["code"], cli.record(), len(cli.calls())) == ("handover_unsupported", begun, 1)
+    assert "--attach" in done.json["error"]["message"]
+
+
+def test_a_run_that_went_on_meanwhile_is_not_handed_over(here: Cli) -> None:
+    """Its new turns would be missing."""
+    begun = here.begin("claude")
+    ctx = context.load()
+    todo = hand_over.prepare(ctx, begun, "codex")
+    here.ok("resume", "meanwhile")
+    now = here.record()
+    with pytest.raises(UserError, match="was resumed by another git-agent just now"):
+        hand_over.perform(ctx, load("codex"), "codex", todo, todo.record)
+    assert here.record() == now

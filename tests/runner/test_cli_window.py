@@ -194,3 +194,13 @@ def test_a_run_that_is_going_on_is_ended_first(tmux: Tmux) -> None:
     process.communicate(timeout=PATIENCE)
     tmux.screen("ready")
     assert cli.attempt(3).interactive
+
+
+def test_a_hand_over_is_done_in_the_window(tmux: Tmux) -> None:
+    begun = tmux.cli.begin("claude")
+    dry = tmux.run("resume", "-e", "codex", "--terminal", "-n")
+    assert "would be handed over to codex as session" in dry.err
+    found = tmux.run("resume", "-e", "codex", "--terminal", "--json").json
+    assert found["command"].endswith(f"git agent resume {begun.handle} -i --engine=codex")
+    tmux.screen("ready")
+    assert (tmux.cli.record().agent_name, tmux.cli.attempt(2).interactive) == ("codex", True)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from git_agent_extractors.model import Session
 from git_agent_runner.adopt import trust
 from git_agent_runner.adopt.write import Adoption
-from git_agent_runner.attempt.checks import merged_args
 from git_agent_runner.attempt.start_directory import work_tree_of
 from git_agent_runner.context import Context, find_program, timestamp
 from git_agent_runner.core.errors import UserError
@@ -17,7 +16,7 @@ from git_agent_runner.core.model import Note, Record
 from git_agent_runner.core.text import command_line, quote
 from git_agent_runner.engines import MODULES, arguments, asking, load, wording
 from git_agent_runner.engines.probe import Probe
-from git_agent_runner.engines.refuse import check_version
+from git_agent_runner.engines.refuse import check_version, merged_args
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery, dotted
 from git_agent_runner.find import moved
 from git_agent_runner.find.running import refuse_live

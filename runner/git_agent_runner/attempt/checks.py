@@ -12,8 +12,8 @@ from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.probe import Probe
-from git_agent_runner.engines.refuse import check_version, refuse_strays
-from git_agent_runner.engines.spec import Engine, Launch, Version, dotted
+from git_agent_runner.engines.refuse import check_version
+from git_agent_runner.engines.spec import Engine, Launch, Version
 
 # One argument or variable of a program is at most this long on Linux (MAX_ARG_STRLEN), its final NUL included.
 ARGUMENT_BYTES = 128 * 1024
@@ -44,34 +44,6 @@ def _by_hand(engine: Engine, record: Record, version: Version, value: str | None
         return (f"or open the session yourself: {pasteable(engine.resume(launch))}",)
     except UserError:
         return ()
-
-
-def merged_args(
-    engine: Engine, program: Probe, recorded: tuple[str, ...], given: tuple[str, ...], *, resuming: bool
-) -> tuple[str, ...]:
-    """Recorded flags with those of this command line, which come first where they disagree.
-
-    A recorded attachment belonged to the message of then, and is not sent with another one.
-    """
-    refuse_strays(engine, given, "after --", resuming=resuming)
-    kept = arguments.launch_args(engine.options, recorded) if resuming else recorded
-    args = arguments.overlay(engine.options, kept, given)
-    check_flags(engine, program, args, given)
-    return args
-
-
-def check_flags(engine: Engine, program: Probe, args: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Raises UserError `flag_rejected`: a flag is never dropped in silence. `given` are those of this command line."""
-    rejected = arguments.rejected(engine.options, args, program.version)
-    if not rejected:
-        return
-    new = set(rejected) & set(arguments.rejected(engine.options, given, program.version))
-    origin = "give only flags that it takes" if new else "this run was started with them by another version"
-    raise UserError(
-        f"{engine.name} {dotted(program.version)} does not take {', '.join(rejected)}",
-        code="flag_rejected",
-        hints=(origin, f"or install a version that takes them: {engine.install}"),
-    )
 
 
 def other_form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:

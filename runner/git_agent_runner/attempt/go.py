@@ -156,13 +156,7 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     from git_agent_runner.attempt import report
     from git_agent_runner.attempt.run import run
 
-    refuse_in_hook_of_run(ctx)
-    if plan.interactive and not (os.isatty(0) and os.isatty(1)):
-        raise UserError(
-            "an interactive session needs a terminal on stdin and stdout",
-            code="not_a_terminal",
-            hints=("give a message to run without one",),
-        )
+    refuse_start(ctx, interactive=plan.interactive)
     for note in plan.notes:
         say(note)
     if wish.verbose and plan.kind == "resume":
@@ -171,6 +165,17 @@ def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
     done = run(ctx, plan, shown, wish.timeout)
     _let_notes_follow(ctx)
     return done
+
+
+def refuse_start(ctx: Context, *, interactive: bool) -> None:
+    """Raises UserError `inside_run` and `not_a_terminal` where no engine may be started from here."""
+    refuse_in_hook_of_run(ctx)
+    if interactive and not (os.isatty(0) and os.isatty(1)):
+        raise UserError(
+            "an interactive session needs a terminal on stdin and stdout",
+            code="not_a_terminal",
+            hints=("give a message to run without one",),
+        )
 
 
 def refuse_in_hook_of_run(ctx: Context) -> None:

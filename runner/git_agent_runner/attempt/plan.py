@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
-from git_agent_runner.attempt.checks import able_program, fitting, in_place, merged_args, other_form
+from git_agent_runner.attempt.checks import able_program, fitting, in_place, other_form
 from git_agent_runner.attempt.start_directory import directory, work_tree_of
 from git_agent_runner.attempt.work_tree import Place, place
 from git_agent_runner.context import Context, find_program, later, timestamp
@@ -17,7 +17,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.core.model import Record, Store
 from git_agent_runner.engines import MODULES, arguments, asking, load
-from git_agent_runner.engines.refuse import refuse_strays
+from git_agent_runner.engines.refuse import merged_args, refuse_strays
 from git_agent_runner.engines.spec import Engine, Launch, Located, StoreQuery, Version, dotted
 from git_agent_runner.find import moved
 from git_agent_runner.find.running import refuse_live

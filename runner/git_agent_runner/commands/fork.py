@@ -12,13 +12,15 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.adopt import write
-from git_agent_runner.attempt.go import Wish, go
+from git_agent_runner.attempt.go import Wish, go, refuse_start
+from git_agent_runner.attempt.plan import Plan, plan_resume
 from git_agent_runner.console import parse
 from git_agent_runner.console.lines import Summary, print_json, print_summary, say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import fork
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.model import Record
+from git_agent_runner.engines import arguments, load
 from git_agent_runner.find.lookup import Where, find, found_record, resume_line
 from git_agent_runner.git import refs
 from git_agent_runner.store import pointer
@@ -60,7 +62,7 @@ def command(  # noqa: PLR0917  click passes options by name
     """Copy a run's conversation under a new id, as a run of this branch. The first conversation is not changed.
 
     Which run: by its HANDLE or its BRANCH, renamed, merged or deleted ones too; this branch's without one. The MESSAGE
-    (`-` reads it from standard input) is sent to the copy. What follows -- goes to the engine.
+    (`-` reads it from standard input) is sent to the copy. What follows -- goes to the engine, on every resume.
     """
     parse.only_one({"--raw": raw, "--json": as_json})
     ctx = context.load()
@@ -76,11 +78,17 @@ def command(  # noqa: PLR0917  click passes options by name
         verbose=verbose,
         dry_run=dry_run,
     )
-    if message is None and (wish.given or dry_run):
-        raise UsageError(f"{'-n' if dry_run else '--'} needs a message", hints=('git agent fork BRANCH "<message>"',))
-    todo = fork.prepare(ctx, old, engine, None if commit is None else fork.until_commit(ctx, old, _commit(ctx, commit)))
-    if dry_run:
-        return _shown(ctx, todo, wish)
+    if message is None and dry_run:
+        raise UsageError("-n needs a message", hints=('git agent fork -n BRANCH "<message>"',))
+    until = None if commit is None else fork.until_commit(ctx, old, _commit(ctx, commit))
+    todo = fork.prepare(ctx, old, engine, until, wish.given)
+    wish = wish._replace(given=_attached(ctx, todo, wish))
+    if message is not None:
+        plan = _plan(ctx, todo, wish)  # what keeps the message from being sent is found out before anything is made
+        if dry_run:
+            say(f"first, {todo.why('would be')}")
+            return _shown(plan, as_json=as_json)
+        refuse_start(ctx, interactive=False)
     made, warnings = _made(ctx, todo)
     say(todo.why("was"))
     for text in warnings:
@@ -105,12 +113,22 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
         found = find(ctx, Where(handle=name), verbose=verbose, ties=False)
         if isinstance(found, Record):
             return found, message
+        if found.code != "unknown_handle":
+            raise found
     found = find(ctx, Where(branch=name), verbose=verbose, ties=False)
     if isinstance(found, UserError):
         if len(words) == 1 and found.code in ("no_run", "branch_unknown"):
             found.hints = (f"to send the word itself: git agent fork --message={name}", *found.hints)
         raise found
     return found, message
+
+
+def _attached(ctx: Context, todo: fork.Fork, wish: Wish) -> tuple[str, ...]:
+    """Of the words for the engine those that go with the message; the copy has the others. Raises UsageError."""
+    found = arguments.find(load(todo.record.agent_name, ctx.environ).options, wish.given, "attachment")
+    if found and wish.message is None:
+        raise UsageError(f"{found[0].name} needs a message", hints=('git agent fork BRANCH "<message>"',))
+    return tuple(text for word in found for text in word.words)
 
 
 def _commit(ctx: Context, revision: str) -> str:
@@ -120,15 +138,17 @@ def _commit(ctx: Context, revision: str) -> str:
     return found
 
 
-def _shown(ctx: Context, todo: fork.Fork, wish: Wish) -> int:
-    from git_agent_runner.attempt.dry_run import dry_run
-    from git_agent_runner.attempt.plan import plan_resume
-
+def _plan(ctx: Context, todo: fork.Fork, wish: Wish) -> Plan:
+    """What sends the message to the copy. Raises UserError as `plan_resume` does."""
     handle = new_handle(random.SystemRandom().choice)  # no run has it
     record = todo.record._replace(handle=handle, run_id=new_run_id(datetime.now(UTC), todo.record.agent_name, handle))
-    plan = plan_resume(ctx, record, wish.given, wish.message, coming=True)
-    say(f"first, {todo.why('would be')}")
-    dry_run(plan._replace(record=plan.record._replace(handle="")), as_json=wish.as_json)
+    return plan_resume(ctx, record, wish.given, wish.message, coming=True)
+
+
+def _shown(plan: Plan, *, as_json: bool) -> int:
+    from git_agent_runner.attempt.dry_run import dry_run
+
+    dry_run(plan._replace(record=plan.record._replace(handle="")), as_json=as_json)
     return 0
 
 

@@ -20,9 +20,9 @@ from git_agent_runner.conversation.session import Sought, refuse_entering, refus
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
-from git_agent_runner.engines import asking, load
+from git_agent_runner.engines import arguments, asking, load
 from git_agent_runner.engines.probe import Probe
-from git_agent_runner.engines.refuse import check_version
+from git_agent_runner.engines.refuse import check_version, merged_args
 from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
 from git_agent_runner.find import moved
 from git_agent_runner.git import in_repo, refs, trees
@@ -58,29 +58,33 @@ class Fork(NamedTuple):
         )
 
 
-def prepare(ctx: Context, old: Record, name: str | None, until: float | None) -> Fork:
-    """The fork of a run, in its own engine or the one of that name, with the turns that began by `until`.
+def prepare(ctx: Context, old: Record, name: str | None, until: float | None, given: tuple[str, ...]) -> Fork:
+    """The fork of a run, in its own engine or the one of that name, with the turns that began by `until`; `given` are
+    flags for it.
 
     Nothing is written. Raises UserError `session_unknown`, `session_missing`, `handover_unsupported`, ….
     """
     engine, theirs = load(name or old.agent_name, ctx.environ), load(old.agent_name, ctx.environ)
-    same = engine.name == theirs.name
-    program = _able(ctx, engine) if same else hand_over.able(ctx, engine)
     form = formats.form(theirs)
     value, busy = _session(ctx, old, theirs)
+    messages = whole.earlier(ctx, old, value, until)
+    same = engine.name == theirs.name and messages is None
+    program = _able(ctx, engine) if same else hand_over.able(ctx, engine)
     bundle = whole.source(ctx, theirs, old, value, copied=busy)
-    record = _record(ctx, old, engine, program)
+    if until is not None:
+        cut = (form.cut(piece, until) for piece in bundle.pieces)
+        bundle = Bundle(value, tuple(piece for piece in cut if piece.data))
+    record = _record(ctx, old, engine, program, given)
+    hand_over.refuse_elsewhere(engine, record.launch_args)
     if same:
         _refuse_entering(ctx, old, theirs, record, program)
-        pieces = bundle.pieces if until is None else tuple(form.cut(piece, until) for piece in bundle.pieces)
-        bundle = Bundle(value, tuple(piece for piece in pieces if piece.data))
-        said = form.read(bundle.pieces)
-        turns = _counted(said, value)
+        turns = _counted(form.read(bundle.pieces), value)
         session = Session(engine.field, place.another(value, secrets.token_hex()))
         return Fork(old, record._replace(session=session), program.binary, turns, bundle, None, (), busy)
-    messages = _by(whole.read(ctx, theirs, old, bundle), until)
+    messages = whole.read(ctx, theirs, old, bundle) if messages is None else messages
     turns = _counted(messages, value)
     handed = hand_over.prepared(ctx, messages, theirs, engine)
+    hand_over.model(engine, StoreQuery(ctx.environ, record.cwd, program.version), record.launch_args)
     session = hand_over.session_id(engine, handed, secrets.token_hex())
     return Fork(old, record._replace(session=session), program.binary, turns, None, handed, messages, busy)
 
@@ -104,13 +108,14 @@ def _session(ctx: Context, old: Record, engine: Engine) -> tuple[str, bool]:
     return value, busy
 
 
-def _record(ctx: Context, old: Record, engine: Engine, program: Probe) -> Record:
+def _record(ctx: Context, old: Record, engine: Engine, program: Probe, given: tuple[str, ...]) -> Record:
     """The new run's: this branch's, in the same folder of this work tree where it has that."""
     below = os.path.relpath(old.cwd, old.worktree) if old.cwd and old.worktree else "."
     there = os.path.normpath(os.path.join(ctx.repo.top, below))
     cwd = there if not below.startswith("..") and os.path.isdir(there) else ctx.repo.top
     same = engine.name == old.agent_name
-    args = old.launch_args if same else hand_over.launch_args(ctx, engine, old)
+    own = old.launch_args if same else hand_over.launch_args(ctx, engine, old)
+    args = arguments.launch_args(engine.options, merged_args(engine, program, own, given, resuming=True))
     query = StoreQuery(ctx.environ, cwd, program.version)
     record = Record(
         handle="",
@@ -139,13 +144,6 @@ def _refuse_entering(ctx: Context, old: Record, engine: Engine, record: Record, 
     """The store that the copy would go into may be another account's. Raises UserError `store_elsewhere`."""
     query = StoreQuery(ctx.environ, record.cwd, program.version, old.session.value)
     refuse_entering(engine, Sought(old, query, record.launch_args))
-
-
-def _by(messages: tuple[Message, ...], until: float | None) -> tuple[Message, ...]:
-    if until is None:
-        return messages
-    later = (index for index, one in enumerate(messages) if one.user and (one.at or 0.0) > until)
-    return messages[: next(later, len(messages))]
 
 
 def _counted(messages: tuple[Message, ...], session: str) -> int:

@@ -119,6 +119,16 @@ def launch_args(ctx: Context, engine: Engine, record: Record) -> tuple[str, ...]
     return args
 
 
+def refuse_elsewhere(engine: Engine, args: tuple[str, ...]) -> None:
+    """Raises UserError `handover_unsupported` where the engine would look for the session in another store."""
+    for word in arguments.find(engine.options, args, "store"):
+        raise UserError(
+            f"with {word.name} {engine.name}'s sessions are in another store, where no conversation can be put",
+            code="handover_unsupported",
+            hints=(f"leave {word.name} out, here and in agent.{engine.name}.args",),
+        )
+
+
 def model(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> str:
     """The one that the session must name, where it must: by the flags, else as the engine is set.
 
@@ -204,7 +214,8 @@ def perform(ctx: Context, engine: Engine, binary: str, todo: HandOver, planned: 
 
 def _following(old: Record, todo: HandOver, planned: Record) -> Record:
     """Raises UserError `run_live` where the run went on since its conversation was read."""
-    if (old.agent_name, old.session) != (todo.left.agent_name, todo.left.session):
+    left = todo.left
+    if (old.agent_name, old.session, old.attempts) != (left.agent_name, left.session, todo.record.attempts):
         raise UserError(
             f"run {old.handle} was resumed by another git-agent just now",
             code="run_live",

@@ -14,12 +14,15 @@ from git_agent_runner.context import Context
 from git_agent_runner.conversation import formats, place
 from git_agent_runner.conversation.messages import Call, Message
 from git_agent_runner.conversation.place import Bundle
+from git_agent_runner.conversation.seat import seat
 from git_agent_runner.conversation.session import Sought, locate
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines.spec import Engine, StoreQuery
+from git_agent_runner.find import moved
 from git_agent_runner.store import session_copies
 from git_agent_runner.store.files import beneath
+from git_agent_runner.store.session_locks import signed
 
 SCHEMA = 1
 _FILE = "turns.json"
@@ -47,17 +50,40 @@ def read(ctx: Context, engine: Engine, record: Record, bundle: Bundle) -> tuple[
     return own
 
 
+def until(messages: tuple[Message, ...], end: float) -> tuple[Message, ...]:
+    """The turns that began by then."""
+    later = (index for index, one in enumerate(messages) if one.user and (one.at or 0.0) > end)
+    return messages[: next(later, len(messages))]
+
+
+def earlier(ctx: Context, record: Record, session: str, end: float | None) -> tuple[Message, ...] | None:
+    """All that was said by then, where that is less than what the session was made of: it may have that shortened.
+    None where it is not.
+    """
+    before = _before(ctx, record.run_id, session)
+    if before is None or end is None:
+        return None
+    found = until(before.messages, end)
+    return found if len(found) < len(before.messages) else None
+
+
 def source(ctx: Context, engine: Engine, record: Record, session: str, *, copied: bool = False) -> Bundle:
-    """The run's session as it is now, from the engine's store or as our copy. `copied`: as its last attempt left it.
+    """The run's session as it is now, from the engine's store or as our copy. `copied`: as its last attempt left it;
+    so it is taken in a copy of a repository, whose original goes on with the session in the store.
 
     Raises UserError as `sessions.locate` does, and `session_unreadable`.
     """
     version = engine.parse_version(record.engine_version) or ()
     query = StoreQuery(ctx.environ, record.cwd or ctx.cwd, version, session)
+    ours = copied or moved.original(
+        record, ctx.layout.common_dir, lambda: signed(seat(ctx, record, engine, session).path)
+    )
     try:
-        found = None if copied else locate(ctx, engine, Sought(record, query, record.launch_args))
-        bundle = place.stored(engine, query) if found and not found.restore else None
-        bundle = bundle or place.copied(ctx, record.run_id, session)
+        bundle = place.copied(ctx, record.run_id, session) if ours else None
+        if bundle is None and not copied:
+            found = locate(ctx, engine, Sought(record, query, record.launch_args))
+            bundle = place.stored(engine, query) if not found.restore else None
+            bundle = bundle or place.copied(ctx, record.run_id, session)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise _unreadable(engine, session, str(reason)) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.engines import arguments
+from git_agent_runner.engines.probe import Probe
 from git_agent_runner.engines.spec import Engine, Role, Version, dotted, within
 
 # What is ours to give, and what to do instead.
@@ -50,3 +51,31 @@ def refuse_strays(engine: Engine, given: tuple[str, ...], place: str, *, resumin
     for role, hint in (*_OURS, *(_DIRECTORY if resuming else ())):
         for word in arguments.find(engine.options, given, role):
             raise UsageError(f"{word.name} {place} cannot be passed on to {engine.name}", hints=(hint,))
+
+
+def merged_args(
+    engine: Engine, program: Probe, recorded: tuple[str, ...], given: tuple[str, ...], *, resuming: bool
+) -> tuple[str, ...]:
+    """Recorded flags with those of this command line, which come first where they disagree.
+
+    A recorded attachment belonged to the message of then, and is not sent with another one.
+    """
+    refuse_strays(engine, given, "after --", resuming=resuming)
+    kept = arguments.launch_args(engine.options, recorded) if resuming else recorded
+    args = arguments.overlay(engine.options, kept, given)
+    check_flags(engine, program, args, given)
+    return args
+
+
+def check_flags(engine: Engine, program: Probe, args: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """Raises UserError `flag_rejected`: a flag is never dropped in silence. `given` are those of this command line."""
+    rejected = arguments.rejected(engine.options, args, program.version)
+    if not rejected:
+        return
+    new = set(rejected) & set(arguments.rejected(engine.options, given, program.version))
+    origin = "give only flags that it takes" if new else "this run was started with them by another version"
+    raise UserError(
+        f"{engine.name} {dotted(program.version)} does not take {', '.join(rejected)}",
+        code="flag_rejected",
+        hints=(origin, f"or install a version that takes them: {engine.install}"),
+    )

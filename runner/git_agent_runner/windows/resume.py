@@ -56,6 +56,8 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     if wish.as_json:
         print_json({"schema": SCHEMA, **opened})
     elif wish.dry_run:
+        if plan.handed:
+            say(f"first, {plan.handed.why('would be')}")
         print(command_line(opening.argv))
     else:
         say(f"{plan.record.handle or 'a new run'} opens in a new window of {opening.title}")
@@ -64,7 +66,8 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
 
 def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tuple[str, str]], str]) -> tuple[str, ...]:
     """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
-    optional = (("--cwd", wish.cwd), ("--session", wish.session))
+    other = plan.engine.name if plan.handed else None
+    optional = (("--engine", other), ("--cwd", wish.cwd), ("--session", wish.session))
     timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:.15g}",)
     verbose = ("-v",) if wish.verbose else ()
     store = ("--store",) if wish.store else ()
