@@ -274,7 +274,7 @@ def test_what_is_in_the_way_is_found_before_anything_is_handed_over(
     begun = cli.begin("claude")
     environ = {"GIT_AGENT_HANDLE": "0" * 8, **environ} if environ else {}
     state, before = cli.state(), files(cli.home)
-    done = cli.run("resume", "-e", "codex", "--json", *words, **environ)
+    done = cli.run("resume", "-e", "codex", "--json", *words, stdin=None, cwd=None, **environ)
     assert done.json["error"]["code"] == code
     assert (cli.state(), files(cli.home), cli.record()) == (state, before, begun)
 

@@ -19,8 +19,14 @@ from support.waiting import PATIENCE
 from system.conftest import CACHE
 from system.support import ALLOW, World, succeeded
 
-FOUR = tuple(pinned(engine) for engine in formats.KNOWN)
-PAIRS = [(one, other) for one in FOUR for other in FOUR if one != other and formats.form(load(other.engine)).since]
+SIX = tuple(pinned(engine) for engine in formats.KNOWN)
+NEWER = {"qwen", "copilot"}  # with claude only: each reads and writes the same messages as all others
+PAIRS = [
+    (one, other)
+    for one in SIX
+    for other in SIX
+    if one != other and ("claude" in (one.engine, other.engine) or NEWER.isdisjoint((one.engine, other.engine)))
+]
 Beside = Callable[[Pin], None]
 
 
@@ -58,8 +64,11 @@ def told(world: World, *texts: str) -> None:
     assert users[-1] == texts[-1]
 
 
-@pytest.mark.long_matrix(12)
-@pytest.mark.parametrize(("pin", "other"), PAIRS, ids=str, scope="session")
+OLD = [(pinned("codex"), pinned("claude", "1.0.128")), (pinned("claude"), pinned("codex", "0.65.0"))]
+
+
+@pytest.mark.long_matrix(18)
+@pytest.mark.parametrize(("pin", "other"), [*PAIRS, *OLD], ids=str, scope="session")
 def test_a_conversation_goes_to_another_engine_and_back(world: World, other: Pin, beside: Beside) -> None:
     beside(other)
     world.start("MK1 TOOLCALL begin", *ALLOW[world.pin.engine])
@@ -84,8 +93,8 @@ def test_a_conversation_goes_to_another_engine_and_back(world: World, other: Pin
     assert pieces(world, world.pin, session) == before
 
 
-@pytest.mark.long_matrix(8)
-@pytest.mark.parametrize("pin", FOUR, ids=str, scope="session")
+@pytest.mark.long_matrix(12)
+@pytest.mark.parametrize("pin", SIX, ids=str, scope="session")
 def test_a_fork_and_the_first_go_on_at_once(world: World) -> None:
     world.start("MK1 TOOLCALL begin", *ALLOW[world.pin.engine])
     first = world.facts()

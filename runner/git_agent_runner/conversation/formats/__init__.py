@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from git_agent_runner.conversation.formats.common import Form
     from git_agent_runner.engines.spec import Engine, Version
 
-KNOWN = ("claude", "codex", "gemini", "opencode")
+KNOWN = ("claude", "codex", "copilot", "gemini", "opencode", "qwen")
 
 
 def form(engine: Engine) -> Form:

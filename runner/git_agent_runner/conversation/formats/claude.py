@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from git_agent_runner.conversation.formats.common import Form, New, clock, joined, seconds, uuid4
+from git_agent_runner.conversation.formats.common import Form, New, clock, joined, seconds, undone, uuid4
 from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts, records, text_of
 from git_agent_runner.engines import files
 from git_agent_runner.engines.spec import Piece
@@ -25,9 +25,9 @@ _NO_ANSWER = "No response requested."
 
 def read(pieces: tuple[Piece, ...]) -> tuple[Message, ...]:
     data = joined(pieces)
-    undone, found = _undone(data), Gathering()
+    gone, found = undone(data, _is_said, _is_prompt), Gathering()
     for number, record in enumerate(records(data)):
-        if number not in undone and _is_said(record):
+        if number not in gone and _is_said(record):
             _take(found, record)
     return found.messages()
 
@@ -54,41 +54,8 @@ def _is_said(record: dict[str, Any]) -> bool:
     return record.get("type") in ("user", "assistant") and not any(record.get(mark) for mark in marks)
 
 
-def _undone(data: bytes) -> frozenset[int]:
-    """The lines that the person went back from: a later prompt has an earlier parent than they.
-
-    What comes before the oldest line that the newest one descends from is there all the same: a link may be torn.
-    """
-    above: dict[str, str] = {}
-    place: dict[str, int] = {}
-    prompts: list[tuple[int, str]] = []
-    newest = None
-    for number, record in enumerate(records(data)):
-        name, said = record.get("uuid"), _is_said(record)
-        if not isinstance(name, str):
-            continue
-        place[name] = number
-        above[name] = str(record.get("parentUuid") or record.get("logicalParentUuid"))
-        newest = name if said else newest
-        if said and record["type"] == "user" and not _is_result(record):
-            prompts.append((number, name))
-    line = _line(newest, above, place)
-    first = min((place[name] for name in line), default=0)
-    ends = [number for number, _ in prompts[1:]] + [max(place.values(), default=0) + 1]
-    gone = [
-        range(begin, end)
-        for (begin, name), end in zip(prompts, ends, strict=False)
-        if name not in line and begin > first
-    ]
-    return frozenset(number for lines in gone for number in lines)
-
-
-def _line(newest: str | None, above: dict[str, str], place: dict[str, int]) -> set[str]:
-    line: set[str] = set()
-    while newest in place and newest not in line:
-        line.add(newest)
-        newest = above[newest]
-    return line
+def _is_prompt(record: dict[str, Any]) -> bool:
+    return record["type"] == "user" and not _is_result(record)
 
 
 def _is_result(record: dict[str, Any]) -> bool:
@@ -138,7 +105,7 @@ def cut(piece: Piece, until: float) -> Piece:
     for line in io.BytesIO(piece.data):
         record = files.parsed(line)
         said = _is_said(record)
-        if said and record["type"] == "user" and not _is_result(record) and (seconds(record) or 0) > until:
+        if said and _is_prompt(record) and (seconds(record) or 0) > until:
             return piece._replace(data=piece.data[:end])
         begun += len(line)
         end = begun if said else end

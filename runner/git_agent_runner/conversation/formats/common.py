@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from git_agent_runner.context import timestamp
-from git_agent_runner.conversation.messages import Message
+from git_agent_runner.conversation.messages import Message, records
 from git_agent_runner.core.clock import moment
 from git_agent_runner.engines.spec import Piece, StoreQuery, Version
 
@@ -60,6 +60,46 @@ def _digits(salt: str) -> str:
 def joined(pieces: tuple[Piece, ...]) -> bytes:
     """One after the other: their names begin with when they were made."""
     return b"\n".join(piece.data for piece in sorted(pieces))
+
+
+Test = Callable[[dict[str, Any]], bool]
+
+
+def undone(data: bytes, is_said: Test, is_prompt: Test) -> frozenset[int]:
+    """Of lines in a tree by `parentUuid` those that the person went back from: a later prompt has an earlier parent.
+
+    What comes before the oldest line that the newest one descends from is there all the same: a link may be torn.
+    """
+    above: dict[str, str] = {}
+    place: dict[str, int] = {}
+    prompts: list[tuple[int, str]] = []
+    newest = None
+    for number, record in enumerate(records(data)):
+        name, said = record.get("uuid"), is_said(record)
+        if not isinstance(name, str):
+            continue
+        place[name] = number
+        above[name] = str(record.get("parentUuid") or record.get("logicalParentUuid"))
+        newest = name if said else newest
+        if said and is_prompt(record):
+            prompts.append((number, name))
+    line = _line(newest, above, place)
+    first = min((place[name] for name in line), default=0)
+    ends = [number for number, _ in prompts[1:]] + [max(place.values(), default=0) + 1]
+    gone = [
+        range(begin, end)
+        for (begin, name), end in zip(prompts, ends, strict=False)
+        if name not in line and begin > first
+    ]
+    return frozenset(number for lines in gone for number in lines)
+
+
+def _line(newest: str | None, above: dict[str, str], place: dict[str, int]) -> set[str]:
+    line: set[str] = set()
+    while newest in place and newest not in line:
+        line.add(newest)
+        newest = above[newest]
+    return line
 
 
 def seconds(record: dict[str, Any]) -> float | None:

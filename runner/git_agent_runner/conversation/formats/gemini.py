@@ -6,7 +6,7 @@ import io
 import json
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from git_agent_runner.conversation.formats.common import Form, New, clock, seconds, uuid4
 from git_agent_runner.conversation.messages import Gathering, Message, mapping, parts, records, text_of
@@ -53,21 +53,35 @@ def _is_message(value: Any) -> bool:
 
 
 def _take(found: Gathering, message: dict[str, Any]) -> None:
-    texts, calls, attached = [], [], []
     whole = parts(message.get("toolCalls"))
-    for part in parts(message.get("content")):
-        if called := mapping(part.get("functionCall")):
-            if called.get("id") is None or called["id"] not in [call.get("id") for call in whole]:
-                calls += found.call(called.get("name"), called.get("id"), called.get("args"))
-        elif answered := mapping(part.get("functionResponse")):
-            found.result(answered.get("id"), _gave(answered.get("response")))
-        elif media := mapping(part.get("inlineData") or part.get("fileData")):
-            attached.append(str(media.get("fileUri") or media.get("mimeType")))
-        elif not part.get("thought") and not text_of(part).startswith(_OWN):
-            texts.append(text_of(part))
-    calls += [number for call in whole for number in _call(found, call)]
+    told = [call.get("id") for call in whole if call.get("id") is not None]
+    taken = take(found, parts(message.get("content")), told)
+    calls = [*taken.calls, *(number for call in whole for number in _call(found, call))]
     user = message["type"] == "user"
-    found.add("\n".join(texts), seconds(message), user=user, calls=calls, attached=tuple(attached))
+    found.add("\n".join(taken.texts), seconds(message), user=user, calls=calls, attached=tuple(taken.attached))
+
+
+class Taken(NamedTuple):
+    texts: list[str]
+    calls: list[int]
+    attached: list[str]
+
+
+def take(found: Gathering, said: list[dict[str, Any]], told: list[object]) -> Taken:
+    """What the parts of a message hold; `told` are the ids of calls that are in it elsewhere, with their results."""
+    taken = Taken([], [], [])
+    for part in said:
+        if called := mapping(part.get("functionCall")):
+            if called.get("id") not in told:
+                taken.calls.extend(found.call(called.get("name"), called.get("id"), called.get("args")))
+        elif answered := mapping(part.get("functionResponse")):
+            gave = answered.get("response")
+            found.result(answered.get("id"), _gave(gave), failed="error" in mapping(gave))
+        elif media := mapping(part.get("inlineData") or part.get("fileData")):
+            taken.attached.append(str(media.get("fileUri") or media.get("mimeType")))
+        elif not part.get("thought") and not text_of(part).startswith(_OWN):
+            taken.texts.append(text_of(part))
+    return taken
 
 
 def _call(found: Gathering, call: dict[str, Any]) -> list[int]:

@@ -52,8 +52,10 @@ def turns(data: bytes) -> Iterator[Turn]:
 
 
 def _prompts(record: dict[str, Any]) -> bool | None:
-    kind = record.get("type")
-    return kind == "user.message" if kind in ("user.message", "assistant.message") else None
+    """`agentId` is in the events of sub-agents only."""
+    if record.get("type") not in ("user.message", "assistant.message") or record.get("agentId") is not None:
+        return None
+    return bool(record["type"] == "user.message")
 
 
 def ended(data: bytes) -> bool | None:
