@@ -50,7 +50,13 @@ READERS: dict[str, Profile] = {
     "declared: an event": profile(profile_form.read(PI.read_text(), "pi").rules),
     "declared: a block": profile(Rules("mine", BLOCK, {}, {})),
 }
-EACH = pytest.mark.parametrize("engine", sorted(READERS))
+# Of two such tests one runs for each reader.
+SOUP, WHOLE = (
+    pytest.mark.parametrize(
+        "engine", [pytest.param(name, marks=pytest.mark.one_of(f"{kind} {name}")) for name in sorted(READERS)]
+    )
+    for kind in ("soup", "whole")
+)
 PROPERTY = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 KEYS = st.sampled_from(["text", "message", "content", "result", "response", "output", "item", "part", "error", "x"])
 
@@ -82,7 +88,7 @@ def test_every_profile_has_an_opening() -> None:
         assert found(engine, (opening % good).encode()) == good
 
 
-@EACH
+@SOUP
 def test_soup_around_an_opening_changes_no_id(engine: str) -> None:
     opening, good, _ = OPENINGS[engine]
 
@@ -94,7 +100,7 @@ def test_soup_around_an_opening_changes_no_id(engine: str) -> None:
     holds()
 
 
-@EACH
+@WHOLE
 def test_string_values_have_no_ids(engine: str) -> None:
     opening, good, decoy = OPENINGS[engine]
     quoted = st.lists(quoting(engine, opening % decoy), min_size=1, max_size=4).map(b"".join)
@@ -108,7 +114,7 @@ def test_string_values_have_no_ids(engine: str) -> None:
     holds()
 
 
-@EACH
+@SOUP
 def test_torn_output_has_its_id_or_none(engine: str) -> None:
     opening, good, decoy = OPENINGS[engine]
     quoted = quoting(engine, opening % decoy)
@@ -121,7 +127,7 @@ def test_torn_output_has_its_id_or_none(engine: str) -> None:
     holds()
 
 
-@EACH
+@WHOLE
 def test_chunks_of_any_sizes_give_the_events_of_the_whole(engine: str) -> None:
     opening, good, decoy = OPENINGS[engine]
 

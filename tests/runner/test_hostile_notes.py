@@ -79,6 +79,7 @@ def receive(world: World, text: str, commit: str = "HEAD") -> None:
     world.tell("notes fetch theirs", (0,))
 
 
+@pytest.mark.long_matrix(2)
 @pytest.mark.parametrize("batch", BATCHES)
 def test_notes_that_are_never_followed(world: World, batch: list[tuple[str, str, str]]) -> None:
     ours = world.cli.repo.git("rev-parse", "refs/notes/agent")

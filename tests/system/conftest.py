@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from git_agent_fixtures.server.serving import serving
 from git_agent_runner.engines import MODULES, load
 from git_agent_runner.engines.probe import flags, probe, user_cache_dir
 from git_agent_runner.engines.spec import parse_version
+from support.pre_commit import shared
 from system.evidence import evidence
 from system.support import BIN, World, end_all, prepare
 
@@ -32,16 +34,25 @@ def binary(pin: Pin) -> Path:
 
 
 class Probed(NamedTuple):
-    """What a binary printed as its version, and the files that git-agent keeps of having asked it."""
+    """What a binary printed as its version, and the directory of what git-agent keeps of having asked it."""
 
     printed: str
-    cache: dict[str, bytes]
+    cache: Path
 
 
-@cache
-def ask(pin: Pin, binary: Path) -> Probed:
-    """Once for all tests of a process: gemini and opencode take seconds to tell their version and their flags."""
-    with tempfile.TemporaryDirectory() as folder:
+def ask(pin: Pin, binary: Path, base: Path) -> Probed:
+    """Once for all tests of a run: gemini and opencode take seconds to tell their version and their flags."""
+    kept = base / f"probed-{pin}"
+    with (base / f"probed-{pin}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            _ask(pin, binary, kept)
+    return Probed((kept / "printed").read_text(), kept / "cache")
+
+
+def _ask(pin: Pin, binary: Path, kept: Path) -> None:
+    """Into a directory that is whole as soon as it is there."""
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         place = home.make(pin, Path(folder, "home"), "http://127.0.0.1:9")
         told = subprocess.run((binary, "--version"), env=place.env, cwd=folder, capture_output=True, check=True)
         printed = (told.stdout or told.stderr).decode().strip().partition("\n")[0]  # copilot adds advice
@@ -49,8 +60,12 @@ def ask(pin: Pin, binary: Path) -> Probed:
         if pin.engine in MODULES:
             engine, asked = load(pin.engine), user_cache_dir(place.env)
             flags(engine, probe(engine, str(binary), place.env, asked), place.env, asked)
-        files = place.root.glob(".cache/git-agent/*")
-        return Probed(printed, {str(path.relative_to(place.root)): path.read_bytes() for path in files})
+        cache = place.root / ".cache/git-agent"
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = Path(folder, "kept")
+        shutil.copytree(cache, made / "cache")
+        (made / "printed").write_text(printed)
+        made.rename(kept)
 
 
 @pytest.fixture
@@ -58,21 +73,19 @@ def world(
     pin: Pin,
     binary: Path,
     tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> Iterator[World]:
     """A repository on `feature/retry` with one commit, and this engine, of this version, configured in it."""
     monkeypatch.setenv("GIT_AGENT_CACHE", str(CACHE))  # where homes look for an engine's own Node.js
-    probed = ask(pin, binary)
+    probed = ask(pin, binary, shared(tmp_path_factory))
     record_property("printed", probed.printed)
     record_property("pin", str(pin))
     with serving(tmp_path / "requests.jsonl") as server:
         place = home.make(pin, tmp_path / "home", server.url)
         place.env["PATH"] = f"{BIN}:{place.env['PATH']}"
-        for name, data in probed.cache.items():
-            file = place.root / name
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file.write_bytes(data)
+        shutil.copytree(probed.cache, place.root / ".cache/git-agent")
         made = prepare(World(pin, place, server, tmp_path / "repo", binary))
         try:
             yield made
