@@ -14,12 +14,17 @@ _BLOCK = 1 << 20
 
 def opened(path: str | os.PathLike[str], flags: int = 0, dir_fd: int | None = None) -> int:
     """The descriptor, to read; an `opener` of `open`. Raises OSError, also for anything but an ordinary file."""
+    return _opened(path, flags, dir_fd)[0]
+
+
+def _opened(path: str | os.PathLike[str], flags: int = 0, dir_fd: int | None = None) -> tuple[int, int]:
+    """The descriptor, and the file's size."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags, dir_fd=dir_fd)
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode):
-        return fd
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode):
+        return fd, found.st_size
     os.close(fd)
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     raise OSError(errno.EINVAL, "not an ordinary file", os.fspath(path))
 
@@ -35,10 +40,11 @@ def head(path: str | os.PathLike[str], limit: int) -> bytes:
 
 def whole(path: str | os.PathLike[str], limit: int) -> bytes:
     """All of it. Raises OSError, `EFBIG` for a file of more than `limit` bytes."""
-    fd = opened(path)
+    fd, size = _opened(path)
     try:
-        size = os.fstat(fd).st_size
-        data = _read(fd, limit + 1) if size <= limit else b""
+        data = os.read(fd, size + 1) if size <= limit else b""
+        if len(data) != size <= limit:  # else that was the end: with ten thousand files each call counts
+            data += _read(fd, limit + 1 - len(data))
     finally:
         os.close(fd)
     if max(size, len(data)) > limit:

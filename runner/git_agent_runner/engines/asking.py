@@ -14,7 +14,7 @@ def locate(engine: Engine, query: StoreQuery, args: tuple[str, ...], recorded: S
     here = files.once(query, (engine.name, query.cwd), lambda: engine.store(query)) if recorded else None
     if recorded and here and here.root != files.once(query, recorded, lambda: os.path.realpath(recorded.root)):
         return Located("unknown", detail=f"it is in '{recorded.root}', and {engine.name} now looks in '{here.root}'")
-    for word in arguments.find(engine.options, args, "store"):
+    for word in files.once(query, (engine.name, args), lambda: arguments.find(engine.options, args, "store")):
         return Located("unknown", detail=f"with {word.name} it is in a store that is not this one")
     return engine.locate(query)
 

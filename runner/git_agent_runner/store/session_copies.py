@@ -23,6 +23,7 @@ from git_agent_runner.store.files import beneath
 from git_agent_runner.store.files.layout import Layout
 
 SCHEMA = 1
+FOLDER = "session"
 MANIFEST = "manifest.json"
 REPLACED = "replaced.json"
 TOO_LARGE = "too-large"
@@ -58,7 +59,7 @@ def steps(session: str) -> tuple[str, str]:
     """Where a session's copy lies below the run directory."""
     from hashlib import sha256
 
-    return "session", sha256(session.encode(errors="surrogateescape")).hexdigest()[:16]
+    return FOLDER, sha256(session.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def place(layout: Layout, run_id: str, session: str) -> str:
@@ -67,6 +68,8 @@ def place(layout: Layout, run_id: str, session: str) -> str:
 
 def read(layout: Layout, run_id: str, session: str) -> Copy | None:
     """The copy of that session, if there is one that can be read."""
+    if not os.path.isdir(f"{layout.run(run_id)}/{FOLDER}"):  # as of most runs
+        return None
     try:
         with beneath.folder(layout.run(run_id), steps(session)) as fd:
             return read_in(fd, session)

@@ -29,7 +29,7 @@ _LONGEST = (
 
 def locate(query: StoreQuery) -> Located:
     """An empty file, or one without a turn in it, is no session (x10b, x10d, 16-kill-*-resume)."""
-    projects, slug = _projects(query), files.dashes(query.cwd)  # 21a-cwd-odd, 21b-cwd-symlink
+    projects, slug = _projects(query), _slug(query)  # 21a-cwd-odd, 21b-cwd-symlink
     emptied = None
     try:
         # The directory's own folder first.
@@ -159,6 +159,10 @@ def _pid_namespace() -> str:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
         return ""
+
+
+def _slug(query: StoreQuery) -> str:
+    return files.once(query, ("slug", query.cwd), lambda: files.dashes(query.cwd))
 
 
 def _projects(query: StoreQuery) -> str:

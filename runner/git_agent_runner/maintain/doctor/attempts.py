@@ -21,7 +21,7 @@ from git_agent_runner.core.text import quote
 from git_agent_runner.engines import wording
 from git_agent_runner.engines.files import names
 from git_agent_runner.find.running import hold
-from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, key_twice
+from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, below, key_twice
 from git_agent_runner.maintain.pruning import TRASH, throw_away
 from git_agent_runner.store.files.layout import handle_of, run_directory
 from git_agent_runner.store.files.locks import is_locked
@@ -36,7 +36,10 @@ def unsettled(known: Known) -> Iterator[Finding]:
     """A git-agent was killed before it could say what its engine came to, or an engine works on that nobody watches."""
     ctx = known.ctx
     for record in known.records.values():
-        state = known.seen.state(record.handle, record.run_id) if record.handle in known.runs else "finished"
+        attempt = known.seen.latest(record.run_id) if record.handle in known.runs else None
+        if attempt is None or (attempt.ended_at and not attempt.survivors):
+            continue  # nothing of it can be at work
+        state = known.seen.state(record.handle, record.run_id)
         if state == "dead":
             yield Finding(
                 "attempt_interrupted",
@@ -45,10 +48,9 @@ def unsettled(known: Known) -> Iterator[Finding]:
                 partial(close_dead, ctx, record),
             )
         elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
-            attempt = known.seen.latest(record.run_id)
             yield Finding(
                 "engine_unwatched",
-                f"run {record.handle} is running unwatched: {left_working(attempt) if attempt else 'its engine lives'}",
+                f"run {record.handle} is running unwatched: {left_working(attempt)}",
                 f"wait for its end: {wording.resume(record, '--wait')}; or end it first: --kill",
             )
 
@@ -57,7 +59,7 @@ def half_written(known: Known) -> Iterator[Finding]:
     """Attempts whose attempt.yaml is missing or torn, and runs that have no attempt at all."""
     ctx = known.ctx
     for handle, run_id in counted("attempts", known.runs.items()):
-        if known.seen.state(handle, run_id) not in SETTLED:
+        if known.seen.is_whole(run_id) or known.seen.state(handle, run_id) not in SETTLED:
             continue
         numbers = known.seen.numbers(run_id)
         if any(_printed(ctx, run_id, number) or _written(ctx, run_id, number) for number in numbers):
@@ -79,7 +81,7 @@ def _empty(ctx: Context, run_id: str) -> Finding:
 def scraps(known: Known) -> Iterator[Finding]:
     """Temporary files of a git-agent that was killed while it wrote: never read by anybody."""
     runs = known.ctx.layout.runs_dir
-    found = [path for path in _temporary(known.ctx.layout.root) if _abandoned(path, known.now)]
+    found = sorted(path for path in known.seen.temporary if _abandoned(path, known.now))
     found += [f"{runs}/{name}" for name in names(runs) if name.startswith(TRASH)]
     if found:
         problem = f"{len(found)} half-written or half-removed files of a killed git-agent, such as '{found[0]}'"
@@ -114,8 +116,9 @@ def _clear(ctx: Context, run_id: str, folder: str) -> None:
     """Remove directories and scraps; a file that is none stays, and so does what holds it."""
     attempts.refuse_links(ctx.layout, folder)
     with hold(ctx, _bare(ctx, run_id)):
-        for path in _temporary(folder):
-            os.unlink(path)
+        for place, _, files in below(folder):
+            for name in filter(_SCRAP.fullmatch, files):
+                os.unlink(f"{place}/{name}")
         for place, _, _ in os.walk(folder, topdown=False):
             with suppress(OSError):  # not empty
                 os.rmdir(place)
@@ -188,30 +191,20 @@ def _set_aside(path: str) -> None:
         os.rename(path, kept)
 
 
-def _temporary(folder: str) -> list[str]:
-    found, left = [], [folder]
-    while left:
-        with suppress(OSError), os.scandir(left.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    left.append(entry.path)
-                elif entry.name.endswith(".tmp") and _SCRAP.fullmatch(entry.name):
-                    found.append(entry.path)
-    return sorted(found)
-
-
 def _abandoned(path: str, now: float) -> bool:
-    """Its writer is gone; where that number was given to another process, an hour is enough."""
+    """Is it one that is there still, and its writer is gone? Where that number was given to another process, an hour is
+    enough.
+    """
     found = _SCRAP.fullmatch(os.path.basename(path))
-    assert found
     try:
-        os.kill(int(found[1]), 0)
+        if found:
+            os.kill(int(found[1]), 0)
     except (ProcessLookupError, OverflowError):
-        return True
+        return os.path.lexists(path)
     except PermissionError:
         pass
     with suppress(FileNotFoundError):
-        return now - os.lstat(path).st_mtime > 3600
+        return found is not None and now - os.lstat(path).st_mtime > 3600
     return False
 
 

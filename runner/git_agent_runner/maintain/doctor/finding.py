@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -41,14 +41,21 @@ def key_twice(problem: str) -> Finding:
 
 
 class Seen:
-    """The attempts and the states of runs, each read once for all that ask."""
+    """The attempts and the states of runs, each read once for all that ask. `temporary` are the files of that kind."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._numbers: dict[str, list[int]] = {}
+        self.temporary: list[str] = []
         self._attempts: dict[tuple[str, int], Attempt | CorruptRecord] = {}
         self._states: dict[str, State] = {}
         self.doubled: dict[tuple[str, int], list[str]] = {}  # sentences about keys that are there twice
+
+        for folder, folders, files in below(layout.root):
+            self.temporary += [f"{folder}/{name}" for name in files if name.endswith(".tmp")]
+            run, _, last = folder.rpartition("/")
+            if last == "attempts":
+                self._numbers[run[len(layout.runs_dir) + 1 :]] = attempts.numbered([*folders, *files])
 
     def numbers(self, run_id: str) -> list[int]:
         if run_id not in self._numbers:
@@ -66,6 +73,11 @@ class Seen:
                 self._attempts[key] = problem
         return self._attempts[key]
 
+    def is_whole(self, run_id: str) -> bool:
+        """Has it attempts, and is nothing wrong with any of them?"""
+        found = [(self.attempt(run_id, number), (run_id, number)) for number in self.numbers(run_id)]
+        return bool(found) and not any(isinstance(one, CorruptRecord) or key in self.doubled for one, key in found)
+
     def readable(self, run_id: str) -> list[Attempt]:
         found = (self.attempt(run_id, number) for number in self.numbers(run_id))
         return [one for one in found if isinstance(one, Attempt)]
@@ -78,6 +90,23 @@ class Seen:
         if handle not in self._states:
             self._states[handle] = attempts.state(self._layout, handle, run_id, lambda _, run: self.latest(run))
         return self._states[handle]
+
+
+def below(root: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder that can be read, and the names of the folders and of all else in it. A link is not followed."""
+    left = [root]
+    while left:
+        folder = left.pop()
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+        except OSError:
+            continue
+        left += [f"{folder}/{name}" for name in folders]
+        yield folder, folders, files
 
 
 class Known(NamedTuple):

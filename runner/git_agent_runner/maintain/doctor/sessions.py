@@ -28,16 +28,16 @@ def sessions(known: Known) -> Iterator[Finding]:
     program = cache(lambda name: _program(ctx, name))
     learned: dict[object, Any] = {}
     for record in counted("sessions", known.records.values()):
-        found = program(record.agent_name) if _ours(known, record) else None
+        found = program(record.agent_name) if _here(record) else None
         if found is None:
             continue
         query = _query(ctx, record, found)._replace(learned=learned)
         engine = found[0]
         located = asking.locate(engine, query, record.launch_args, record.store)
         if located.state == "absent":
-            if record.handle in known.runs and _completed(known, record):
+            if record.handle in known.runs and _completed(known, record) and _left_alone(known, record):
                 yield _lost(record)
-        elif (left := _left(engine, query, located, known.now)) is not None:
+        elif (left := _left(engine, query, located, known.now)) is not None and _left_alone(known, record):
             yield _expiring(record, left)
 
 
@@ -60,9 +60,9 @@ def _here(record: Record) -> bool:
     return record.session.value is not None and record.host == os.uname().nodename
 
 
-def _ours(known: Known, record: Record) -> bool:
-    settled = known.seen.state(record.handle, record.run_id) in SETTLED
-    return _here(record) and settled and not kept(known.ctx, record)
+def _left_alone(known: Known, record: Record) -> bool:
+    """Asked last, of the few that it matters of."""
+    return known.seen.state(record.handle, record.run_id) in SETTLED and not kept(known.ctx, record)
 
 
 def _program(ctx: Context, name: str) -> tuple[Engine, Probe] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 
 from git_agent_runner.context import find_program
@@ -12,7 +11,6 @@ from git_agent_runner.core.text import quote
 from git_agent_runner.engines import MODULES, all_added, load
 from git_agent_runner.git import in_repo
 from git_agent_runner.maintain.doctor.finding import Finding, Known
-from git_agent_runner.store.records import listing
 
 
 def settings(known: Known) -> Iterator[Finding]:
@@ -51,7 +49,7 @@ def engines(known: Known) -> Iterator[Finding]:
     wrong = {name: found for name, found in all_added(ctx.environ) if isinstance(found, UserError)}
     for error in wrong.values():
         yield Finding(error.code, error.message, "; ".join(error.hints))
-    used = {row.agent_name for row in listing.listing(ctx.layout, time.time()).rows}
+    used = {record.agent_name for record in known.records.values()}
     for name in sorted(used - (set(wrong) - set(MODULES))):
         try:
             engine = load(name, ctx.environ)

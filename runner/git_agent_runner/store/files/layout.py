@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 HANDLE_LENGTH = 8
 HEX = "0123456789abcdef"
-_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}", re.ASCII)
+RUN_ID_FORM = r"[0-9]{8}T[0-9]{6}Z-[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}"
+_RUN_ID = re.compile(RUN_ID_FORM)
 
 
 class Layout(NamedTuple):

@@ -60,12 +60,21 @@ def age(run: Note | Record) -> float:
     """What sorts runs by their last change, whatever time zone it is written in. A time to come would win for ever, so
     it comes last.
     """
-    return 0.0 if is_to_come(run) else moment(run.updated_at) or 0.0
+    then = _changed(run)
+    return 0.0 if _is_to_come(then) else then
 
 
 def is_to_come(run: Note | Record) -> bool:
     """Was it changed later than now? Clocks differ; a day is enough for them."""
-    return (moment(run.updated_at) or 0.0) > time.time() + 86400
+    return _is_to_come(_changed(run))
+
+
+def _changed(run: Note | Record) -> float:
+    return moment(run.updated_at) or 0.0
+
+
+def _is_to_come(then: float) -> bool:
+    return then > time.time() + 86400
 
 
 def parse_line(line: str, commit: str = "") -> Note | None:

@@ -7,7 +7,7 @@ from typing import get_args
 
 from git_agent_extractors.model import Status
 from git_agent_runner.core.model import SCHEMA, Record, Role
-from git_agent_runner.store.files.layout import handle_of, is_handle, is_run_id
+from git_agent_runner.store.files.layout import RUN_ID_FORM, handle_of, is_handle, is_run_id
 from git_agent_runner.store.records import document
 from git_agent_runner.store.records.document import (
     COUNT,
@@ -29,8 +29,14 @@ from git_agent_runner.store.records.document import (
 __all__ = ["SHAPE", "CorruptRecord", "json_line", "parse", "render", "update_text"]
 
 SCHEMA_KIND = Kind(f"{SCHEMA}; a newer git-agent may have written this", lambda value: value == SCHEMA, plain=int)
-HANDLE = Kind("8 characters of 0-9 and a-f", lambda value: type(value) is str and is_handle(value))
-RUN_ID = Kind("`<UTC timestamp>-<engine>-<handle>`", lambda value: type(value) is str and is_run_id(value))
+HANDLE = Kind(
+    "8 characters of 0-9 and a-f", lambda value: type(value) is str and is_handle(value), form='"([0-9a-f]{8})"'
+)
+RUN_ID = Kind(
+    "`<UTC timestamp>-<engine>-<handle>`",
+    lambda value: type(value) is str and is_run_id(value),
+    form=f'"({RUN_ID_FORM})"',
+)
 STATUS = optional(one_of(get_args(Status)))
 ROLE = one_of(get_args(Role))
 

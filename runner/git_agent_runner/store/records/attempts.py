@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -163,6 +163,11 @@ def numbers(layout: Layout, run_id: str) -> list[int]:
         names = os.listdir(f"{layout.run(run_id)}/attempts")
     except (FileNotFoundError, NotADirectoryError):
         return []
+    return numbered(names)
+
+
+def numbered(names: Iterable[str]) -> list[int]:
+    """Those of these names that are an attempt's, in order."""
     return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from json.encoder import encode_basestring
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -31,12 +32,18 @@ EDITED = 1 << 20  # characters of a file that a person has edited: YAML takes a 
 _TROUBLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 _dumps = json.JSONEncoder(ensure_ascii=False).encode
 _decode = json.JSONDecoder().raw_decode
+_SAFE = r"[ !#-\[\]-~]"  # in a string, JSON and YAML read these alike
+_TEXT = f'"({_SAFE}*)"'
+_PLAIN = re.compile(_TEXT)
+_UNREAD = r"([^\n]{,256})"
+_MANY = 8  # files: to compile a pattern takes as long as to read twenty files without it
 
 
 class Kind(NamedTuple):
     """The type of one key. `plain` reads an unquoted YAML scalar, and raises ValueError if it cannot.
 
-    `load` and `dump` translate between JSON and the record's own type.
+    `load` and `dump` translate between JSON and the record's own type. `form` is a pattern of the usual text: what its
+    one group takes is the value, and None where it takes nothing; or `take` makes the value of it.
     """
 
     expects: str
@@ -44,6 +51,8 @@ class Kind(NamedTuple):
     plain: Callable[[str], Any] = str
     load: Callable[[Any], Any] | None = None
     dump: Callable[[Any], Any] | None = None
+    form: str | None = None
+    take: Callable[[Any], Any] | None = None
 
 
 class Field(NamedTuple):
@@ -59,9 +68,36 @@ class Field(NamedTuple):
         return self.kind.dump(value) if self.kind.dump else value
 
 
-class Shape(NamedTuple, Generic[T]):
-    make: Callable[..., T]
-    fields: tuple[Field, ...]
+class Shape(Generic[T]):
+    """What one kind of file holds."""
+
+    def __init__(self, make: Callable[..., T], fields: tuple[Field, ...]) -> None:
+        self.make = make
+        self.fields = fields
+        self._many = _MANY
+        self._readers = [
+            (number, kind.take or lru_cache(maxsize=128)(partial(_read, kind)))
+            for number, kind in enumerate(field.kind for field in fields)
+            if kind.take or not kind.form
+        ]
+
+    def read_plain(self, text: str) -> T | None:
+        """The record in the usual file, all at once; None for any other file, and for the first few of a process."""
+        if self._many:
+            self._many -= 1
+            return None
+        found = self._pattern.fullmatch(text)
+        if not found:
+            return None
+        values: list[Any] = [*found.groups()]
+        for number, read in self._readers:  # which know what they have read before: most files say the same there
+            values[number] = read(values[number])
+        return self.make(**{field.name: value for field, value in zip(self.fields, values, strict=True)})
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        lines = [f"{re.escape(field.key)}: {field.kind.form or _UNREAD}\n" for field in self.fields]
+        return re.compile("".join(lines), re.ASCII)
 
 
 class CorruptRecord(UserError):  # noqa: N818  reads as what it says
@@ -144,40 +180,35 @@ def ignore(_: str) -> None:
 
 def _parse_canonical(shape: Shape[T], text: str) -> T | None:
     """The record, or None unless each line of `text` is exactly what `render` makes of it and says nothing more."""
-    lines = text.split("\n")
-    if len(lines) != len(shape.fields) + 1:
+    *lines, end = text.split("\n")
+    if end or len(lines) != len(shape.fields):
         return None
     made = {}
     try:
-        for (_, name, kind, _), value in zip(shape.fields, _values(shape, text, lines[:-1]), strict=True):
-            if not kind.valid(value):
+        if (plain := shape.read_plain(text)) is not None:
+            return plain
+        for field, line in zip(shape.fields, lines, strict=True):
+            key, _, value = line.partition(": ")
+            if key != field.key:
                 return None
-            made[name] = value if kind.load is None else kind.load(value)
-            if kind.dump is not None and kind.dump(made[name]) != value:
-                return None
+            made[field.name] = _read(field.kind, value)
     except (ValueError, RecursionError):
         return None
     return shape.make(**made)
 
 
-def _values(shape: Shape[T], text: str, lines: list[str]) -> list[Any]:
-    """What the lines say. Raises ValueError unless each is exactly what `render` makes of its value: proof instead of
+def _read(kind: Kind, text: str) -> Any:
+    """What the text says. Raises ValueError unless it is exactly what `render` makes of its value: proof instead of
     reasoning about the escapes, blanks and numbers that JSON and YAML read differently.
     """
-    pairs = [line.partition(": ") for line in lines]
-    keys = [field.key for field in shape.fields]
-    if [key for key, _, _ in pairs] != keys:
+    plain = _PLAIN.fullmatch(text)
+    value = plain[1] if plain else _decode(text)[0]
+    if not (plain or _value(value, _escape_keeping_bytes) == text) or not kind.valid(value):
         raise ValueError(text)
-    if text.isascii() and "\x7f" not in text:  # all at once: with ten thousand files each call counts
-        inner = ", ".join([f'"{key}": {value}' for key, _, value in pairs])
-        whole = f"{{{inner}}}"
-        found = json.loads(whole)
-        if list(found) == keys and _dumps(found) == whole:
-            return list(found.values())
-    values = [_decode(value)[0] for _, _, value in pairs]
-    if [_value(value, _escape_keeping_bytes) for value in values] != [value for _, _, value in pairs]:
+    loaded = kind.load(value) if kind.load else value
+    if kind.dump and kind.dump(loaded) != value:
         raise ValueError(text)
-    return values
+    return loaded
 
 
 def _value(value: Any, escape: Callable[[re.Match[str]], str]) -> str:
@@ -240,15 +271,25 @@ def _load_session(value: Any) -> Session:
     return Session(value.get("field"), value.get("value"))
 
 
+def _take_session(text: str) -> Session:
+    field, _, value = text.removeprefix('"field": ').partition(', "value": ')  # no string holds a quote
+    return Session(*(None if part == "null" else part[1:-1] for part in (field, value)))
+
+
 def optional(kind: Kind) -> Kind:
-    return kind._replace(expects=f"{kind.expects} or null", valid=lambda value: value is None or kind.valid(value))
+    return kind._replace(
+        expects=f"{kind.expects} or null",
+        valid=lambda value: value is None or kind.valid(value),
+        form=kind.form and f"(?:null|{kind.form})",
+    )
 
 
 def one_of(words: tuple[str, ...]) -> Kind:
-    return Kind(f"one of {', '.join(words)}", lambda value: value in words)
+    form = f'"({"|".join(map(re.escape, words))})"'
+    return Kind(f"one of {', '.join(words)}", lambda value: value in words, form=form)
 
 
-TEXT = Kind("a string", _is_text)
+TEXT = Kind("a string", _is_text, form=_TEXT)
 COUNT = Kind("a whole number", lambda value: type(value) is int and value >= 0, plain=int)
 INTEGER = Kind("a whole number", lambda value: type(value) is int, plain=int)
 SECONDS = Kind("seconds since the epoch", lambda value: type(value) is float and 0 <= value < 1e12, plain=float)
@@ -259,6 +300,8 @@ SESSION = Kind(
     _is_session,
     load=_load_session,
     dump=Session._asdict,
+    form=rf'\{{("field": (?:null|"{_SAFE}*"), "value": (?:null|"{_SAFE}*"))\}}',
+    take=_take_session,
 )
 STORE = Kind(
     "`root`, a string, and `variable`, a string or null; or null",
