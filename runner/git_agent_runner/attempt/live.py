@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import Event, Session, Source
 from git_agent_runner.attempt import evidence
 from git_agent_runner.attempt.plan import Plan
@@ -20,6 +20,9 @@ from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines import profile
 from git_agent_runner.store.files.liveness import boot_id
 from git_agent_runner.store.records import attempts
+
+if TYPE_CHECKING:
+    from git_agent_extractors.live import Decoder
 
 LOOK = 2.0  # seconds between two looks into the store
 SHARE = 50  # and so many times as long as the last one took
@@ -54,14 +57,20 @@ class Live:
         self.attempt = attempt
         self.view = view
         self._take = take
-        self._decoder = Decoder(profile(plan.engine.name, ctx.environ))
         self._known = plan.kind in ("resume", "continue")
         self._look_at = time.monotonic() + LOOK
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        from git_agent_extractors.live import Decoder  # costs 20 ms, in which the engine is already at work
+
+        return Decoder(profile(self.plan.engine.name, self.ctx.environ))
 
     def spawned(self, pid: int, created: float) -> None:
         checkpoints.at("engine-spawned")
         self.attempt = self.attempt._replace(pid=pid, process_started=created, boot_id=boot_id())
         record_spawned(self.ctx, self.attempt, self.record)
+        _ = self._decoder  # a profile that was spoiled since is found here
 
     def chunk(self, source: Source, data: bytes) -> None:
         checkpoints.at("output-came")

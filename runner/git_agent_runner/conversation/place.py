@@ -9,7 +9,6 @@ import json
 import os
 import re
 import string
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -174,6 +173,8 @@ def _whole(folder: str, file: File) -> bytes:
 
 def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> None:
     """Run the engine's import, which goes on no conversation. Raises ValueError with what it says where it fails."""
+    import tempfile  # costs 5 ms
+
     from git_agent_runner.git import scrubbed
     from git_agent_runner.process.lifetime import Limits
     from git_agent_runner.process.spawn import run

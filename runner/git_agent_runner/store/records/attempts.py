@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from git_agent_extractors.model import NO_SESSION, SOURCES, Source
 from git_agent_runner.core import atomic
@@ -34,6 +33,9 @@ from git_agent_runner.store.records.document import (
     optional,
     read_text,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILE = "attempt.yaml"
 ENDER = "ended-by"
@@ -153,6 +155,8 @@ def read(layout: Layout, run_id: str, number: int, warn: Callable[[str], None] =
 
 def outputs(layout: Layout, attempt: Attempt) -> dict[Source, Path]:
     """The files with what the engine printed, of those that there are."""
+    from pathlib import Path  # costs 5 ms
+
     folder = Path(layout.attempt(attempt.run_id, attempt.number))
     return {source: folder / source for source in SOURCES if (folder / source).is_file()}
 
