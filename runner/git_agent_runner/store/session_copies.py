@@ -68,8 +68,6 @@ def place(layout: Layout, run_id: str, session: str) -> str:
 
 def read(layout: Layout, run_id: str, session: str) -> Copy | None:
     """The copy of that session, if there is one that can be read."""
-    if not os.path.isdir(f"{layout.run(run_id)}/{FOLDER}"):  # as of most runs
-        return None
     try:
         with beneath.folder(layout.run(run_id), steps(session)) as fd:
             return read_in(fd, session)

@@ -12,7 +12,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record, State
-from git_agent_runner.store import notes
+from git_agent_runner.store import notes, session_copies
 from git_agent_runner.store.files.layout import Layout, handle_of, is_run_id
 from git_agent_runner.store.records import attempts
 from git_agent_runner.store.records.document import CorruptRecord
@@ -41,12 +41,15 @@ def key_twice(problem: str) -> Finding:
 
 
 class Seen:
-    """The attempts and the states of runs, each read once for all that ask. `temporary` are the files of that kind."""
+    """The attempts and the states of runs, each read once for all that ask. `temporary` are the files of that kind,
+    `copied` the runs that have copies of sessions.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._numbers: dict[str, list[int]] = {}
         self.temporary: list[str] = []
+        self.copied: set[str] = set()
         self._attempts: dict[tuple[str, int], Attempt | CorruptRecord] = {}
         self._states: dict[str, State] = {}
         self.doubled: dict[tuple[str, int], list[str]] = {}  # sentences about keys that are there twice
@@ -56,6 +59,8 @@ class Seen:
             run, _, last = folder.rpartition("/")
             if last == "attempts":
                 self._numbers[run[len(layout.runs_dir) + 1 :]] = attempts.numbered([*folders, *files])
+            elif last == session_copies.FOLDER:
+                self.copied.add(run[len(layout.runs_dir) + 1 :])
 
     def numbers(self, run_id: str) -> list[int]:
         if run_id not in self._numbers:
@@ -83,8 +88,10 @@ class Seen:
         return [one for one in found if isinstance(one, Attempt)]
 
     def latest(self, run_id: str) -> Attempt | None:
-        found = (self.attempt(run_id, number) for number in reversed(self.numbers(run_id)))
-        return next((one for one in found if isinstance(one, Attempt)), None)
+        for number in reversed(self.numbers(run_id)):
+            if isinstance(found := self.attempt(run_id, number), Attempt):
+                return found
+        return None
 
     def state(self, handle: str, run_id: str) -> State:
         if handle not in self._states:

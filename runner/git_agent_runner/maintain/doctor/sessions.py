@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from git_agent_runner.console.progress import counted
 from git_agent_runner.context import Context, find_program
@@ -26,13 +26,14 @@ def sessions(known: Known) -> Iterator[Finding]:
     """Sessions of runs that began on this machine. One that never had a whole turn was never kept by its engine."""
     ctx = known.ctx
     program = cache(lambda name: _program(ctx, name))
-    learned: dict[object, Any] = {}
+    first = StoreQuery(dict(ctx.environ), "", (), learned={})
+    host = os.uname().nodename
     for record in counted("sessions", known.records.values()):
-        found = program(record.agent_name) if _here(record) else None
+        found = program(record.agent_name) if _is_of(record, host) else None
         if found is None:
             continue
-        query = _query(ctx, record, found)._replace(learned=learned)
-        engine = found[0]
+        engine, probe = found
+        query = first._replace(cwd=record.cwd, version=probe.version, session=record.session.value)
         located = asking.locate(engine, query, record.launch_args, record.store)
         if located.state == "absent":
             if record.handle in known.runs and _completed(known, record) and _left_alone(known, record):
@@ -43,10 +44,11 @@ def sessions(known: Known) -> Iterator[Finding]:
 
 def expiring(ctx: Context, record: Record, now: float) -> str | None:
     """The warning where the engine deletes the run's session within a day, else None."""
-    found = _program(ctx, record.agent_name) if _here(record) and not kept(ctx, record) else None
+    here = _is_of(record, os.uname().nodename)
+    found = _program(ctx, record.agent_name) if here and not kept(ctx, record) else None
     if found is None:
         return None
-    engine, query = found[0], _query(ctx, record, found)
+    engine, query = found[0], StoreQuery(ctx.environ, record.cwd, found[1].version, record.session.value)
     left = _left(engine, query, engine.locate(query), now)
     return None if left is None else _expiring(record, left).problem
 
@@ -56,13 +58,15 @@ def kept(ctx: Context, record: Record) -> bool:
     return session_copies.read(ctx.layout, record.run_id, record.session.value or "") is not None
 
 
-def _here(record: Record) -> bool:
-    return record.session.value is not None and record.host == os.uname().nodename
+def _is_of(record: Record, host: str) -> bool:
+    return record.session.value is not None and record.host == host
 
 
 def _left_alone(known: Known, record: Record) -> bool:
     """Asked last, of the few that it matters of."""
-    return known.seen.state(record.handle, record.run_id) in SETTLED and not kept(known.ctx, record)
+    if record.run_id in known.seen.copied and kept(known.ctx, record):
+        return False
+    return known.seen.state(record.handle, record.run_id) in SETTLED
 
 
 def _program(ctx: Context, name: str) -> tuple[Engine, Probe] | None:
@@ -72,10 +76,6 @@ def _program(ctx: Context, name: str) -> tuple[Engine, Probe] | None:
         return engine, find_program(ctx, engine)
     except UserError:
         return None
-
-
-def _query(ctx: Context, record: Record, found: tuple[Engine, Probe]) -> StoreQuery:
-    return StoreQuery(ctx.environ, record.cwd, found[1].version, record.session.value)
 
 
 def _left(engine: Engine, query: StoreQuery, located: Located, now: float) -> float | None:

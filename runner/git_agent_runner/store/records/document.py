@@ -74,6 +74,7 @@ class Shape(Generic[T]):
     def __init__(self, make: Callable[..., T], fields: tuple[Field, ...]) -> None:
         self.make = make
         self.fields = fields
+        self._names = tuple(field.name for field in fields)
         self._many = _MANY
         self._readers = [
             (number, kind.take or lru_cache(maxsize=128)(partial(_read, kind)))
@@ -92,7 +93,7 @@ class Shape(Generic[T]):
         values: list[Any] = [*found.groups()]
         for number, read in self._readers:  # which know what they have read before: most files say the same there
             values[number] = read(values[number])
-        return self.make(**{field.name: value for field, value in zip(self.fields, values, strict=True)})
+        return self.make(**dict(zip(self._names, values, strict=True)))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
