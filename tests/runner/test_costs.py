@@ -94,7 +94,10 @@ def test_prune_walks_only_directories_whose_size_is_asked_for(
     assert sorted(asked) == walked
 
 
-def test_doctor_reads_each_attempt_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D1
+def test_doctor_reads_each_file_and_folder_of_ours_once(  # faults D1
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of runs that are settled and whole no lock is asked, either."""
     layout = Layout(cli.repo.facts().common_dir)
     for handle in ("aaaaaaaa", "bbbbbbbb"):
         attempts.begin(layout, attempt_of(leave(cli.repo, handle), START)._replace(ended_at=START, status="completed"))
@@ -107,11 +110,19 @@ def test_doctor_reads_each_attempt_once(cli: Cli, monkeypatch: pytest.MonkeyPatc
         return whole(path, limit)
 
     monkeypatch.setattr(ordinary, "whole", counted)
+    monkeypatch.setattr(locks, "is_locked", None)
+    listed: list[str] = []
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, counting(getattr(os, name), listed))
     known, _ = examine.examine()
     assert sorted(known.runs) == ["aaaaaaaa", "bbbbbbbb"]
-    assert sorted(path for path in read if path.endswith("attempt.yaml")) == sorted(
-        f"{layout.attempt(run_id, 1)}/attempt.yaml" for run_id in known.runs.values()
+    assert sorted(path for path in read if path.endswith(".yaml")) == sorted(
+        path
+        for handle, run_id in known.runs.items()
+        for path in (layout.index_file(handle), f"{layout.attempt(run_id, 1)}/attempt.yaml")
     )
+    below = [folder for folder in listed if folder.startswith(f"{layout.runs_dir}/")]
+    assert len(below) == len(set(below)) == 6
 
 
 SESSIONS = [f"019a1c2d-0b01-7aaa-8bbb-00000000000{number}" for number in range(4)]
@@ -422,7 +433,7 @@ from git_agent_extractors import ordinary
 from git_agent_runner import cli, git
 from git_agent_runner.core import checkpoints
 seen = {"git": 0, "records": 0}
-ASIDE = ["psutil", *("git_agent_extractors." + name for name in ("claude", "codex", "gemini"))]
+ASIDE = ["psutil", "orjson", *("git_agent_extractors." + name for name in ("claude", "codex", "gemini"))]
 def counting(module, name, what, of=lambda path: True):
     ask = getattr(module, name)
     def counted(*words):
@@ -461,7 +472,9 @@ def test_start_and_resume_ask_git_little_before_the_engine_works(
     )
     spawned, ended = map(json.loads, told.read_text().splitlines())
     assert 0 < spawned["git"] <= before
-    assert words[-1] == "first" or spawned["loaded"] == ["git_agent_extractors.codex"]  # the first asks for its version
+    if words[-1] != "first":  # which asks the engine for its version
+        assert spawned["loaded"] == []
+        assert [name for name in ended["loaded"] if name != "psutil"] == ["orjson", "git_agent_extractors.codex"]
     assert 0 < ended["git"] <= beside
     assert ended["records"] <= records
 

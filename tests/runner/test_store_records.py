@@ -70,6 +70,36 @@ updatedAt: 2026-11-27T10:15:02.000Z
 # the end
 """
 
+
+def test_what_follows_the_last_line_is_kept() -> None:
+    """A comment without a line break at the end of a file that is otherwise as we write it."""
+    path = "x.yaml"
+    old = f"{CANONICAL}# mine"
+    known = records.parse(old, path)
+    new = records.update_text(old, known._replace(attempts=2), path)
+    assert "# mine" in new
+    assert records.parse(new, path) == known._replace(attempts=2)
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        pytest.param(Session("thread_id", "0199c9a8"), id="both"),
+        pytest.param(Session(None, None), id="none"),
+        pytest.param(Session("a, b", "null"), id="odd"),
+        pytest.param(Session("thread_id", 'a", "value": "b'), id="quotes"),
+        pytest.param(Session("thread_id", "caf\u00e9"), id="beyond ASCII"),
+    ],
+)
+@pytest.mark.parametrize("branch", ["feature/retry", None, "null", "caf\u00e9", 'a"b', "a\\b", ""])
+def test_one_of_many_is_read_like_the_first(session: Session, branch: str | None) -> None:  # faults D1
+    """Ordinary files are read by a pattern once there are many."""
+    made = record()._replace(session=session, branch=branch, launch_args=("--model", "gpt-5"))
+    text = records.render(made)
+    for _ in range(30):
+        assert records.parse(text, "x.yaml") == made
+
+
 # Any text that has a UTF-8 form, and bytes of a path that is none, as os.fsdecode gives them.
 texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from([chr(c) for c in range(0xDC80, 0xDD00)]))
 sessions = st.builds(Session, st.none() | texts, st.none() | texts)
