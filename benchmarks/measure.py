@@ -82,7 +82,7 @@ def process(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], ends: int =
 
 
 def idle(argv: tuple[str, ...], cwd: str, env: Mapping[str, str], seconds: float) -> Sample:
-    """What a program takes that only waits, once it has begun, in so many seconds; it is ended then."""
+    """What a program takes that only waits, once it has begun, in that many seconds; it is ended then."""
     with subprocess.Popen(argv, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         took = psutil.Process(process.pid).cpu_times
         time.sleep(seconds)

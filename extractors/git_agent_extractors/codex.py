@@ -1,6 +1,6 @@
 """Reading Codex CLI: `exec --json` events, the older untyped events, and the text banner.
 
-The session stands in `thread.started` alone (codex/0.171.0/01-start-json), in the configuration line that some older
+The session is in `thread.started` alone (codex/0.171.0/01-start-json), in the configuration line that some older
 versions print first (openai/codex#3817), or in the banner of text mode: on stdout in 0.44, on stderr from 0.47 on
 (codex/0.44.0/02-start-text, codex/0.171.0/02-start-text). 0.29 prints no id at all.
 """

@@ -131,7 +131,7 @@ _COMPLETED: dict[str, Handler] = {
     "collab_tool_call": _agents_done,
     "error": _warning,
 }
-# Items, and why one of their events is no part of the story; `_STARTED` and `_COMPLETED` have the others.
+# Items, and why one of their events is not part of the story; `_STARTED` and `_COMPLETED` have the others.
 IGNORED = {
     "todo_list": "the agent's plan: what comes of it is told",
     "web_search": "told when it is complete: it may begin without its query",

@@ -32,7 +32,7 @@ from git_agent_extractors.profile import (
 
 
 def _of_subagent(obj: Object) -> bool:
-    """`agentId` stands in the events of sub-agents only: their answer comes as the tool's result."""
+    """`agentId` is in the events of sub-agents only: their answer comes as the tool's result."""
     return obj.get("agentId") is not None
 
 

@@ -39,7 +39,7 @@ class Condition(NamedTuple):
     values: tuple[Scalar, ...]
 
 
-class Verdict(NamedTuple):
+class DeclaredStatus(NamedTuple):
     """The status that the value at `path` stands for. One that is not listed ends nothing; an error is told by text."""
 
     path: Path
@@ -62,7 +62,7 @@ class EventRule(NamedTuple):
     failed: tuple[Condition, ...] = ()
     model: Path | None = None
     numbers: Mapping[str, Path] = {}
-    status: Status | Verdict | None = None
+    status: Status | DeclaredStatus | None = None
     delta: bool = False
     fatal: bool = True
 
@@ -166,7 +166,7 @@ def profile(rules: Rules) -> Profile:
 
 
 def _word(session: SessionRule) -> str:
-    """What stands in every line that has an id. A type stands in fewer lines than a key."""
+    """What is in every line that has an id. A type is in fewer lines than a key."""
     return session.event[0] if len(session.event) == 1 else next((key for key in session.path if key != "*"), "type")
 
 
@@ -215,7 +215,7 @@ def _usage(rule: EventRule, item: Object) -> dict[str, Any]:
 
 
 def _status(rule: EventRule, item: Object) -> Status | None:
-    if not isinstance(rule.status, Verdict):
+    if not isinstance(rule.status, DeclaredStatus):
         return rule.status
     value = _first_value(item, rule.status.path)
     return rule.status.values.get(value) if isinstance(value, str) else None

@@ -26,7 +26,7 @@ _BANNER_SIZE = 1 << 14
 
 
 def find_session(engine: str | Profile, sources: Mapping[Source, Path]) -> tuple[Session, Source | None]:
-    """The session that `read` would name, and the source it stands in; (NO_SESSION, None) without one.
+    """The session that `read` would name, and the source it is in; (NO_SESSION, None) without one.
 
     Raises KeyError for an unknown engine, OSError for a file that cannot be read.
     """

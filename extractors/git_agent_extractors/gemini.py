@@ -1,6 +1,6 @@
 """Reading Gemini CLI: stream-json lines, and the one indented object of `--output-format json`.
 
-The session stands in the `init` line alone, or at the top of the object (gemini/0.61.0/start-json); on an error the
+The session is in the `init` line alone, or at the top of the object (gemini/0.61.0/start-json); on an error the
 object comes on stderr (gemini/0.61.0/no-api-key). 0.20 and older print no id with json, text mode never does.
 """
 

@@ -2,7 +2,7 @@
 
 Nothing else on a drawn screen is the engine's word: JSON, banners and hints in what it draws are the model's, a tool's
 or the person's. Those are indented, or padded with blanks to the width of the terminal (opencode --mini), as the
-recordings `interactive-*decoys` of each engine show. The hint stands in its own column, its lines together and ended as
+recordings `interactive-*decoys` of each engine show. The hint is in its own column, its lines together and ended as
 a terminal ends them, at the very end of the output. The last one counts.
 
 Cannot be told apart: a tool's output that gemini frames just as it frames the hint, when the engine is killed within

@@ -58,7 +58,7 @@ class ErrorRule(NamedTuple):
 
 
 class Hint(NamedTuple):
-    """What an engine's terminal form prints when it is left: `word` stands in the line that begins the command, `block`
+    """What an engine's terminal form prints when it is left: `word` is in the line that begins the command, `block`
     is searched in the last lines, joined by LF; its last group is the id. `untrue` is found near the beginning of what
     versions drew whose hint names no conversation.
     """
@@ -101,7 +101,7 @@ class Profile(NamedTuple):
     reader: Callable[[Mode], TextReader]
     errors: tuple[ErrorRule, ...]
     exits: Mapping[int, Status]
-    # What stands in every line that has an id, and how many bytes after that line belong to it.
+    # What is in every line that has an id, and how many bytes after that line belong to it.
     needle: bytes
     after: int = 0
     # What the terminal form leaves; the line that begins a text-mode banner.

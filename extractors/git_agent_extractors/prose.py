@@ -47,7 +47,7 @@ class Document:
         return lines
 
 
-class Notes:
+class Remarks:
     """The first remarks on what could not be read, and how many more there were."""
 
     def __init__(self) -> None:

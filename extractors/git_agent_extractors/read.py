@@ -14,9 +14,9 @@ from git_agent_extractors.model import SOURCES, Event, Source, Transcript
 from git_agent_extractors.profile import Mode, Profile
 from git_agent_extractors.profiles import profile_of
 from git_agent_extractors.scan import Scan
-from git_agent_extractors.summary import Summary
+from git_agent_extractors.summary import EventSummary
 
-# Larger ones are slower: memory is mapped anew for each, and the events of one are many to the garbage collector.
+# Larger ones are slower: memory is mapped again for each, and the events of one are many to the garbage collector.
 CHUNK = 3 << 14
 LARGEST = 64 << 30  # bytes; nothing prints so much, and a file that only claims to be larger would be read for hours
 # stderr before stdout: a banner there says that stdout is text (codex/0.171.0/02-start-text).
@@ -30,7 +30,7 @@ def read(engine: str | Profile, sources: Mapping[Source, Path], *, exit_status: 
     no end. Raises KeyError for an unknown engine, OSError for a file that cannot be read.
     """
     profile = profile_of(engine)
-    summary = Summary(profile)
+    summary = EventSummary(profile)
     scans: dict[Source, Scan] = {}
     for part in _parts(profile, sources, scans):
         summary.add(part)
@@ -68,7 +68,7 @@ def _parts(profile: Profile, sources: Mapping[Source, Path], scans: dict[Source,
 def read_stream(engine: str | Profile, stream: BinaryIO, source: Source = "stdout") -> Transcript:
     """A transcript from an open binary stream, as `read_file` reads one."""
     profile = profile_of(engine)
-    summary = Summary(profile)
+    summary = EventSummary(profile)
     scan = Scan(profile, source, Mode())
     for part in _scanned(scan, stream):
         summary.add(part)

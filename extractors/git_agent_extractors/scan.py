@@ -12,7 +12,7 @@ from git_agent_extractors.jsontext import loads
 from git_agent_extractors.lines import LINE_CAP, Lines
 from git_agent_extractors.model import NO_SESSION, Event, Session, Source
 from git_agent_extractors.profile import NOTHING, Events, Mode, Object, Profile, Quick, failure, knows, printed_error
-from git_agent_extractors.prose import Document, Notes, Prose
+from git_agent_extractors.prose import Document, Prose, Remarks
 from git_agent_extractors.terminal import clean, has_controls
 
 _ERRORS = 100
@@ -54,8 +54,8 @@ class Scan:
         self._first = True
         self._number = 0
         self._closing = False
-        self._skipped = Notes()
-        self._damaged = Notes()
+        self._skipped = Remarks()
+        self._damaged = Remarks()
         self.known = False
         self.printed = False
 
@@ -234,7 +234,7 @@ class Scan:
         out += events
 
     def _claim(self, obj: Object, raw: bytes, events: Events | None) -> Events | None:
-        """Take the id of an object whose place and shape are right, and that stands in the line as it is."""
+        """Take the id of an object whose place and shape are right, and that is in the line as it is."""
         value = self._profile.session(obj, self._first)
         self._first = False
         if not isinstance(value, str) or not self._profile.id_pattern.fullmatch(value):

@@ -18,7 +18,7 @@ _NAMES = 100
 _TALK = frozenset({"message", "reasoning", "tool_call", "tool_result"})
 
 
-class Summary:
+class EventSummary:
     """What the events of one attempt, in order, amount to."""
 
     def __init__(self, profile: Profile) -> None:

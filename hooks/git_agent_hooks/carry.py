@@ -1,4 +1,4 @@
-"""Notes follow commits that are made anew where git's own rewriteRef does not carry them.
+"""Notes follow commits that are made again where git's own rewriteRef does not carry them.
 
 Git tells the pairs to post-rewrite. For the others the sources are what an earlier hook left, the reflog, and likeness.
 """
@@ -68,7 +68,7 @@ def _became(ctx: Context, source: state.Source, head: str) -> bool:
 def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
     """Cherry-picks that a conflict was in the way of: git has forgotten their source, the reflog calls them so.
 
-    The source has the pick's author and time, and is no commit of this history.
+    The source has the pick's author and time, and is not a commit of this history.
     """
     form = "--format=%H %at %ct %gs"
     told = in_repo(ctx.repo, "log", "-g", f"-{RECENT}", "--no-show-signature", form, "HEAD", "--", check=False)

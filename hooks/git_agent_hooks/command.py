@@ -12,7 +12,7 @@ from git_agent_runner.core.errors import FATAL
 from git_agent_runner.core.text import quote, shown
 
 if TYPE_CHECKING:
-    from git_agent_hooks.place import Place
+    from git_agent_hooks.place import HooksPlace
 
 SCHEMA = 1
 
@@ -42,13 +42,13 @@ def install() -> int:
     return 0
 
 
-def _unfound(place: Place) -> None:
+def _unfound(place: HooksPlace) -> None:
     """Installed, but git does not look there from here."""
     if place.why and not place.manager:
         warn(place.why, (f"git config core.hooksPath {quote(str(place.directory))}",))
 
 
-def _by_hand(place: Place, missing: list[str]) -> int:
+def _by_hand(place: HooksPlace, missing: list[str]) -> int:
     from git_agent_hooks.lines import text
 
     manager = place.manager or ""

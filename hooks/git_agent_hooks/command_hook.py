@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from git_agent_hooks.fired import STAGES
-from git_agent_hooks.run import Asked, asking, at
+from git_agent_hooks.run import HookRequest, asking, at
 
 
 @click.command(short_help="Do at one of git's hooks what ours do, or start an agent")
@@ -23,4 +23,4 @@ def command(stage: str, words: tuple[str, ...], **asked: Any) -> int:
     from git_agent_hooks.main import at_stage, by_git
 
     fired = by_git(stage, words)
-    return at(fired, Asked(**asked)) if any(asked.values()) else at_stage(fired)
+    return at(fired, HookRequest(**asked)) if any(asked.values()) else at_stage(fired)

@@ -13,7 +13,7 @@ def main() -> int:
 def installed() -> int:
     """What an installed hook starts, with its name and git's arguments. 0 unless Ctrl-C ends it.
 
-    0 also where parts of the package are missing, as while it is being installed anew: git's command is not about that.
+    0 also where parts of the package are missing, as while it is being installed: git's command is not about that.
     """
     return quietly(_installed)
 

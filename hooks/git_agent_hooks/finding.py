@@ -7,10 +7,10 @@ from functools import partial
 
 from git_agent_hooks.install import install, lost
 from git_agent_hooks.place import find
-from git_agent_runner.maintain.doctor.finding import Finding, Known
+from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts
 
 
-def lost_hooks(known: Known) -> Iterator[Finding]:
+def lost_hooks(known: RepositoryFacts) -> Iterator[Finding]:
     """Ours that another tool has removed, or that a hook manager does not call yet."""
     ctx = known.ctx
     for hook in lost(ctx):

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_hooks import sh, shim
-from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, Place, find, holds, is_link, slot, slots, usual
+from git_agent_hooks.place import BY_MANAGER, LARGEST, LEFTHOOK, HooksPlace, find, holds, is_link, slot, slots, usual
 from git_agent_runner.context import Context
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
@@ -32,7 +32,7 @@ class Hook(NamedTuple):
     chained: bool = False
 
 
-def install(ctx: Context, place: Place) -> tuple[str, ...]:
+def install(ctx: Context, place: HooksPlace) -> tuple[str, ...]:
     """Write all hooks; the names of those that were not there, or not as they are now.
 
     A hook that stands there is kept, and goes first. Where the directory is a manager's, ours stand in a directory of
@@ -87,11 +87,11 @@ def _writing(ctx: Context) -> Iterator[None]:
             raise UserError(f"cannot change '{error.filename}': {error.strerror}", code="write_failed") from error
 
 
-def status(ctx: Context, place: Place) -> tuple[Hook, ...]:
+def status(ctx: Context, place: HooksPlace) -> tuple[Hook, ...]:
     return tuple(_status(ctx, place, name) for name in wanted(ctx))
 
 
-def _status(ctx: Context, place: Place, name: str) -> Hook:
+def _status(ctx: Context, place: HooksPlace, name: str) -> Hook:
     paths = (own_directory(ctx) / name,) if place.manager else slots(place.directory, name)
     path = next((path for path in paths if _is_ours(path)), None)
     if path is None:
@@ -218,7 +218,7 @@ def _content(path: Path) -> str:
     return ordinary.whole(path, LARGEST).decode("utf-8", "surrogateescape")
 
 
-def calls_ours(ctx: Context, place: Place, name: str) -> bool:
+def calls_ours(ctx: Context, place: HooksPlace, name: str) -> bool:
     """Does the manager's file for that hook hold our line? Git itself runs only what is executable."""
     files = [Path(ctx.repo.top) / file for file in LEFTHOOK] if place.manager == "lefthook" else [place.lines / name]
     runs = place.manager in BY_MANAGER or os.access(place.lines / name, os.X_OK)
@@ -226,6 +226,6 @@ def calls_ours(ctx: Context, place: Place, name: str) -> bool:
 
 
 def _without_comments(file: Path) -> list[str]:
-    """Its lines. Neither mark of a comment stands in a line of ours."""
+    """Its lines. Neither mark of a comment is in a line of ours."""
     text = _content(file) if file.is_file() else ""
     return [re.split("#|//", line)[0] for line in text.split("\n")]

@@ -73,7 +73,7 @@ def _asked(ctx: Context, style: Style) -> str:
     from git_agent_runner.review import content
     from git_agent_runner.review.fixing import held
     from git_agent_runner.review.fixing.check import Checked
-    from git_agent_runner.review.fixing.door import Ways, Wish, after, make
+    from git_agent_runner.review.fixing.door import FixRequest, Ways, after, make
     from git_agent_runner.review.fixing.snapshot import snapshot
 
     if hold := held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, held.above()):
@@ -82,7 +82,7 @@ def _asked(ctx: Context, style: Style) -> str:
     line = f"writes a commit message, for at most {limit:g} s; Ctrl-C ends it"
     ways = Ways(git_gone(), lambda engine: say_past(f"{engine} {line}", ctx.environ), after(limit))
     change = content.staged(ctx)
-    wish = Wish(engine=style.engine, prompt=_prompt(ctx, change, style.words), role="message")
+    wish = FixRequest(engine=style.engine, prompt=_prompt(ctx, change, style.words), role="message")
     with snapshot(ctx, content.commit_to_see(ctx, change)) as snap:
         made = make(ctx, snap, wish, ways, Checked(True, ""))
     if made.status != "completed":

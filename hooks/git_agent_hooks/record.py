@@ -14,7 +14,7 @@ def record(ctx: Context) -> str | None:
     """Note the run on HEAD: that of the run we are inside, else that of this branch's pointer, or of this work tree
     without a branch. A line to say where a new branch takes that one along.
 
-    In a rebase nothing is done: git and `carry` move the notes of the commits that it makes anew. Raises UserError.
+    In a rebase nothing is done: git and `carry` move the notes of the commits that it makes again. Raises UserError.
     """
     if ctx.repo.head is None or state.rebasing(ctx.repo):
         return None

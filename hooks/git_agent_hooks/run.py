@@ -39,7 +39,7 @@ class Meddled(UserError):  # noqa: N818  reads as what it says
         super().__init__(f"the agent {what} while git was at a commit: look at it, and commit again", code="meddled")
 
 
-class Asked(NamedTuple):
+class HookRequest(NamedTuple):
     """What the team asks for, as the options of the hook."""
 
     prompt: str | None
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
 
 
 def asking(function: FC) -> FC:
-    """The options of `Asked`, for `git-agent-run` and `git agent hook`."""
+    """The options of `HookRequest`, for `git-agent-run` and `git agent hook`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -87,10 +87,10 @@ def run(words: Sequence[str]) -> int:
 @click.argument("files", nargs=-1)
 def command(files: tuple[str, ...], **asked: Any) -> int:
     """Start an agent from a hook of git. FILES: a commit message's, or those to tell instead of the staged ones."""
-    return at(by_manager(files, os.environ, command_lines()), Asked(**asked))
+    return at(by_manager(files, os.environ, command_lines()), HookRequest(**asked))
 
 
-def at(fired: Fired, asked: Asked) -> int:
+def at(fired: Fired, asked: HookRequest) -> int:
     """Start an agent, unless there is a reason not to, which is one line; the hook's exit status."""
     try:
         status = _start(fired, asked)
@@ -106,7 +106,7 @@ def at(fired: Fired, asked: Asked) -> int:
     return status if asked.on_failure == "fail" else 0
 
 
-def _start(fired: Fired, asked: Asked) -> int:
+def _start(fired: Fired, asked: HookRequest) -> int:
     prompt = read_message(None, asked.prompt, asked.prompt_file, ("--prompt", "--prompt-file"))
     if asked.propose and (asked.resume or fired.hook != "prepare-commit-msg"):
         raise UsageError("--propose is for prepare-commit-msg, without --resume")
@@ -125,7 +125,7 @@ def _start(fired: Fired, asked: Asked) -> int:
     return status
 
 
-def _begun(repo: Repository, fired: Fired, asked: Asked, prompt: str) -> int:
+def _begun(repo: Repository, fired: Fired, asked: HookRequest, prompt: str) -> int:
     timeout = duration_of(asked.timeout)
     if asked.propose:
         return propose(fired, Style(prompt, asked.engine, timeout))
@@ -134,7 +134,7 @@ def _begun(repo: Repository, fired: Fired, asked: Asked, prompt: str) -> int:
     return start(fired, order, partial(git_agent, _resuming(message, asked)) if asked.resume else None)
 
 
-def _resuming(message: str, asked: Asked) -> list[str]:
+def _resuming(message: str, asked: HookRequest) -> list[str]:
     words = ["start", "--resume", f"--prompt={message}"]
     words += [f"--engine={asked.engine}"] if asked.engine else []
     return [*words, *([f"--timeout={asked.timeout}"] if asked.timeout else [])]

@@ -11,7 +11,7 @@ from git_agent_runner import git
 COMMITTING = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg")
 
 
-class Held(NamedTuple):
+class IndexState(NamedTuple):
     """Where HEAD is, and what the index that git commits from holds."""
 
     head: str
@@ -23,11 +23,11 @@ def committing(fired: Fired) -> bool:
     return fired.hook in COMMITTING and bool(staged(fired.environ))
 
 
-def held(environ: Mapping[str, str]) -> Held:
+def held(environ: Mapping[str, str]) -> IndexState:
     named = _named(environ)
     asked = (("symbolic-ref", "-q", "HEAD"), ("rev-parse", "-q", "--verify", "HEAD"), ("ls-files", "--stage", "-z"))
     branch, head, index = (git.run(words, check=False, env=named).out for words in asked)
-    return Held(branch + head, index)
+    return IndexState(branch + head, index)
 
 
 def _named(environ: Mapping[str, str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ class Order(NamedTuple):
 
 
 def start(fired: Fired, asked: Order, resume: Callable[[], int] | None) -> int:
-    """The run's exit status. `resume`, if that is asked for, goes on with the branch's session, in its work tree."""
+    """The run's exit status. `resume`, if that is asked for, continues the branch's session, in its work tree."""
     ctx = load()
     hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, held.above())
     if hold is None and fired.hook in AFTER:
@@ -65,10 +65,10 @@ def _in_work_tree(ctx: Context, asked: Order) -> int:
 def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool] | None = None) -> int:
     from git_agent_runner.process.parent import git_gone
     from git_agent_runner.review.fixing.check import Checked
-    from git_agent_runner.review.fixing.door import Ways, Wish, after, make, to_apply
+    from git_agent_runner.review.fixing.door import FixRequest, Ways, after, make, to_apply
     from git_agent_runner.review.fixing.snapshot import snapshot
 
-    wish = Wish(engine=asked.engine, prompt=asked.message, role="hook")
+    wish = FixRequest(engine=asked.engine, prompt=asked.message, role="hook")
     ways = Ways(
         cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"), after(asked.timeout)
     )

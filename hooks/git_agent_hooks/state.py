@@ -30,7 +30,7 @@ def rebasing(repo: Repository) -> bool:
 
 
 def picked(repo: Repository) -> str | None:
-    """The commit that `git cherry-pick` is making anew, as long as git says so."""
+    """The commit that `git cherry-pick` is making again, as long as git says so."""
     return next(iter(_lines(repo, "CHERRY_PICK_HEAD")), None)
 
 
@@ -64,7 +64,7 @@ def moves(repo: Repository) -> int:
 
 
 def was_reset(repo: Repository, before: int) -> bool:
-    """Was HEAD reset since its reflog had so many entries? Git forgets a squash merge then, and so do we."""
+    """Was HEAD reset since its reflog had that many entries? Git forgets a squash merge then, and so do we."""
     since = max(moves(repo) - before, 0)
     told = in_repo(repo, "log", "-g", f"-{since}", "--no-show-signature", "--format=%gs", "HEAD", "--").out
     return any(what.startswith("reset:") for what in told.split("\n"))

@@ -1,4 +1,4 @@
-"""The program: which session is this branch's, and how its engine is asked to go on with it.
+"""The program: which session is this branch's, and how its engine is asked to continue it.
 
 Before it imports anything, it drops what PYTHONPATH says of the place where the person happens to be: an empty or
 relative entry, or one in this repository. A tracked `click.py` would run there. Only `os` and `sys` are used, which

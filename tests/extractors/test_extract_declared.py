@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_agent_extractors.declared import Condition, EventRule, Rules, SessionRule, Verdict, profile
+from git_agent_extractors.declared import Condition, DeclaredStatus, EventRule, Rules, SessionRule, profile
 from git_agent_extractors.find import find_session, search
 from git_agent_extractors.live import Decoder
 from git_agent_extractors.model import SOURCES, Event, Source
@@ -282,19 +282,22 @@ ITEM = {"type": "x", "role": "me", "list": [{"kind": "a", "text": "one"}, {"kind
             id="an error told by its words",
         ),
         pytest.param(
-            EventRule("error", text=("why",), status=Verdict(("why",), {"cut": "network"}), fatal=False),
+            EventRule("error", text=("why",), status=DeclaredStatus(("why",), {"cut": "network"}), fatal=False),
             {"why": "cut"},
             [Event("error", "cut", data={"status": "network", "fatal": False})],
             id="an error that is listed",
         ),
         pytest.param(
-            EventRule("end", status=Verdict(("stop",), {"stop": "completed"})),
+            EventRule("end", status=DeclaredStatus(("stop",), {"stop": "completed"})),
             {"stop": "stop"},
             [Event("end", data={"status": "completed"})],
             id="an end",
         ),
         pytest.param(
-            EventRule("end", status=Verdict(("stop",), {"stop": "completed"})), {"stop": ["stop"]}, [], id="no end"
+            EventRule("end", status=DeclaredStatus(("stop",), {"stop": "completed"})),
+            {"stop": ["stop"]},
+            [],
+            id="no end",
         ),
         pytest.param(
             EventRule("end", status="failed", text=("why",)),

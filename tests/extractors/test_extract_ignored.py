@@ -1,4 +1,4 @@
-"""What is no part of a run's story is left out for a reason that stands in the profile."""
+"""What is not part of a run's story is left out for a reason that is in the profile."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from git_agent_extractors.model import Event, Transcript
 from git_agent_extractors.profile import DELTA, end, failure
 from git_agent_extractors.profiles import profile_of
-from git_agent_extractors.summary import Summary
+from git_agent_extractors.summary import EventSummary
 
 WHOLE, PIECE, OTHER = Event("message", "whole"), Event("message", "pie", data=DELTA), Event("message", "ce", data=DELTA)
 CALL, RESULT = Event("tool_call", "ls", "shell"), Event("tool_result", "a", "shell")
@@ -19,7 +19,7 @@ EVENTS = st.sampled_from(
 
 
 def summed(*parts: list[Event]) -> Transcript:
-    summary = Summary(profile_of("gemini"))
+    summary = EventSummary(profile_of("gemini"))
     for part in parts:
         summary.add(part)
     return summary.transcript({}, None)

@@ -1,4 +1,4 @@
-"""Installed hooks at work: after every way that git makes commits anew, the run is noted where it belongs."""
+"""Installed hooks at work: after every way that git makes commits again, the run is noted where it belongs."""
 
 from __future__ import annotations
 

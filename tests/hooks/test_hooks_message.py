@@ -78,7 +78,7 @@ def test_an_agent_proposes_the_message(here: Cli) -> None:
     ],
 )
 def test_without_a_message_a_comment_says_why(here: Cli, config: tuple[str, ...], above: str, below: str) -> None:
-    """It is no part of the commit, whatever git takes for a comment."""
+    """It is not part of the commit, whatever git takes for a comment."""
     if config:
         here.repo.git("config", *config)
     done = commit(here, edit="sed -i 1iown", FAKE_OUT="/dev/null")

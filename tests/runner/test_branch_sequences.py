@@ -3,7 +3,7 @@
 Faults A15, A16. Names, commits and reflogs are git's, the clock is ours: each operation has a second of its own. The
 oracle is held to planted faults. A branch is switched to where an operation needs that. Not walked, since they ask
 nothing new: a first branch called `b` rather than `a`, a commit as the last operation, sequences without a run. Two
-beginnings that take three or four operations are gone on with for two more.
+beginnings that take three or four operations are continued for two more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from git_agent_runner.find import resolve as resolve_module
 from git_agent_runner.find.identity import Identities, Life, Span
 from git_agent_runner.find.search import Resolved, Search
 from git_agent_runner.git import settings
-from git_agent_runner.git.refs import Entry
+from git_agent_runner.git.refs import ReflogEntry
 from git_agent_runner.store.files.layout import Layout
 from git_agent_runner.store.records.index import Index
 from git_agent_runner.store.records.listing import listing
@@ -89,7 +89,7 @@ def worth(node: Node, op: Op, length: int) -> bool:
 def walk(node: Node, room: Path, length: int, part: int | None) -> Iterator[Node]:
     """Every sequence that begins with this one, depth first; a repository lives while those after it are visited.
 
-    Of what begins with two operations from nothing a `part` of PARTS is gone on with; None: all.
+    Of what begins with two operations from nothing a `part` of PARTS is continued; None: all.
     """
     for number, op in enumerate(node.oracle.possible(NAMES)):
         if not worth(node, op, length) or (part is not None and len(node.done) == 1 and number % PARTS != part):
@@ -165,11 +165,11 @@ def wrong(node: Node) -> list[str]:
 lived, had = identity.lived, identity._had
 
 
-def from_any_remote(first: Entry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
+def from_any_remote(first: ReflogEntry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
     return (-inf if "origin/" in first.what else first.when), True
 
 
-def renamed_is_a_name(name: str, entries: list[Entry], *rest: Any) -> Life:
+def renamed_is_a_name(name: str, entries: list[ReflogEntry], *rest: Any) -> Life:
     """As if a branch had had its present name from its birth on."""
     life = lived(name, entries, *rest)
     return life._replace(spans=(*life.spans, Span(name, life.spans[0].since)))
@@ -181,7 +181,7 @@ def renamed_is_forgotten(*words: Any) -> Life:
     return life._replace(spans=life.spans[-1:], source=(*life.source, *life.spans))
 
 
-def copied_is_renamed(name: str, entries: list[Entry], *rest: Any) -> Life:
+def copied_is_renamed(name: str, entries: list[ReflogEntry], *rest: Any) -> Life:
     return lived(name, [entry._replace(what=entry.what.replace(" copied ", " renamed ")) for entry in entries], *rest)
 
 

@@ -1,4 +1,4 @@
-"""`git agent doctor`: what is harmed, how it is told, and that what it says to do mends it."""
+"""`git agent doctor`: what is harmed, how it is told, and that what it says to do fixes it."""
 
 from __future__ import annotations
 
@@ -350,7 +350,9 @@ def test_a_repository_that_may_not_be_written() -> None:
         facts = Repository(str(folder), str(folder), str(folder), "main", None)
         layout = Layout(str(folder))
         ctx = Context(facts, layout, Index(layout), Settings(), Config(()), {}, str(folder))
-        known = doctor_finding.Known(ctx, {}, {}, (), notes.Notes({}, ()), 0.0, doctor_finding.Seen(ctx.layout))
+        known = doctor_finding.RepositoryFacts(
+            ctx, {}, {}, (), notes.Notes({}, ()), 0.0, doctor_finding.AttemptStates(ctx.layout)
+        )
         assert unprivileged(lambda: [finding.code for finding in setup.read_only(known)]) == "['read_only']"
         assert unprivileged(lambda: (folder / "x").write_text("x")) == "PermissionError"
     finally:

@@ -1,4 +1,4 @@
-"""`git agent engines test`: one program asked anew, and what is wrong with it."""
+"""`git agent engines test`: one program asked again, and what is wrong with it."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def test_a_manifest_that_cannot_be_read_is_no_copy_and_is_replaced(cli: Cli, tex
 
 
 def test_a_link_in_the_way_is_not_followed(cli: Cli, tmp_path: Path) -> None:
-    """Neither out of the run directory, when the copy is made, nor out of the store, when it is put back."""
+    """Neither out of the run directory, when the copy is made, nor out of the store, when it is restored."""
     begun = cli.begin("claude")
     (source,) = stored(cli, "claude")
     outside = tmp_path / "outside"

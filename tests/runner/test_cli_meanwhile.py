@@ -26,7 +26,7 @@ def test_silence_is_told_as_stalled(cli: Cli) -> None:
 
 @pytest.mark.parametrize("engine", ["codex", "claude", "gemini", "opencode"])
 def test_the_id_of_another_conversation_is_at_no_time_stored(cli: Cli, engine: str) -> None:
-    """A resume that began anew in silence: were we killed now, the run would have lost its session."""
+    """A resume that began again in silence: were we killed now, the run would have lost its session."""
     before = cli.begin(engine)
     seen = cli.home / "seen"
     look = f"sleep 1; cat '{cli.layout.index_file(before.handle)}' > '{seen}'"  # the id was printed before

@@ -274,7 +274,7 @@ def test_several_pushes_at_once(two: tuple[Cli, Cli]) -> None:
 @pytest.mark.parametrize("word", ["status", "fetch", "push"])
 @pytest.mark.parametrize("side", ["ours", "theirs"])
 def test_a_note_whose_object_is_missing(two: tuple[Cli, Cli], word: str, side: str) -> None:
-    """Faults C9: it is passed over, or git's own reason is given; the other notes are joined."""
+    """Faults C9: it is skipped, or git's own reason is given; the other notes are joined."""
     one, other = two
     leave(other.repo, B, "note")
     other.ok("notes", "push")

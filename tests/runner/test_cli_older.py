@@ -1,4 +1,4 @@
-"""`git agent start --resume` where the branch's newest run is not the one to go on with."""
+"""`git agent start --resume` where the branch's newest run is not the one to continue."""
 
 from __future__ import annotations
 

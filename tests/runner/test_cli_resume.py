@@ -207,7 +207,7 @@ def test_a_flag_that_the_installed_version_lost(cli: Cli) -> None:
 
 
 def test_another_session(cli: Cli) -> None:
-    """The one that the person gave is the run's, once the engine has said that it goes on with it."""
+    """The one that the person gave is the run's, once the engine has said that it continues it."""
     first = cli.begin(FAKE_ID="new")
     second = cli.begin(FAKE_ID="new")
     assert second.session.value

@@ -1,4 +1,4 @@
-"""One session in several stores: which state a resume goes on with, and into which store a conversation may go."""
+"""One session in several stores: which state a resume continues, and into which store a conversation may go."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_an_attempt_full_of_escapes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
-    """Case B05: a clone has no notes until they are fetched; then the run is named, and not taken up."""
+    """Case B05: a clone has no notes until they are fetched; then the run is named, and not picked up."""
     cli.repo.switch_new("feature")
     cli.repo.commit("c3", h="h\n")
     begun = cli.begin()

@@ -198,7 +198,7 @@ def test_ctrl_c_of_the_person_is_the_persons_will(cli: Cli) -> None:
 
 
 def test_a_run_whose_branch_is_checked_out_nowhere_costs_no_action(cli: Cli) -> None:
-    """faults B14: said once, and taken up by the next watch when there is a work tree for it."""
+    """faults B14: said once, and picked up by the next watch when there is a work tree for it."""
     cli.repo.switch_new("side")
     begun = cli.begin(FAKE_CMD=CRASH)
     cli.repo.git("switch", "-q", "main")

@@ -218,7 +218,7 @@ def test_a_process_that_cannot_be_started_is_none_that_was_tried(here: Cli, monk
 
 
 def test_what_a_stopped_watch_was_to_end_is_ended(cli: Cli) -> None:
-    """The policy called it done; that it was ended is no reason to go on with it."""
+    """The policy called it done; that it was ended is no reason to continue it."""
     mark = cli.home / "mark"
     ending = f"trap 'echo + >\"{mark}\"' INT TERM; while :; do sleep 0.1; done"
     at_work = cli.start("start", "-e", "codex", "begin", FAKE_CMD=ending)

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from git_agent_runner.conversation import formats, handing, states
 from git_agent_runner.conversation.formats.common import Form, New, clock
-from git_agent_runner.conversation.messages import Call, Message
+from git_agent_runner.conversation.messages import Message, ToolCall
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import Piece
 from support import docs
@@ -202,7 +202,7 @@ def test_claude_thinks_attaches_and_fails() -> None:
     )
     assert form("claude").read(of(*lines)) == (
         Message(True, "one", attached=("image/png",)),
-        Message(False, "", calls=(Call("Bash", '{"command": "false"}', "no", failed=True),)),
+        Message(False, "", calls=(ToolCall("Bash", '{"command": "false"}', "no", failed=True),)),
     )
 
 
@@ -323,7 +323,7 @@ def test_codex_results_have_several_forms(output: Any, gave: str, failed: bool) 
     call = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"}
     result = {"type": "function_call_output", "call_id": "c", "output": output}
     lines = ({"type": "response_item", "payload": one} for one in (call, result))
-    assert form("codex").read(of(*lines)) == (Message(False, "", calls=(Call("shell", "{}", gave, failed),)),)
+    assert form("codex").read(of(*lines)) == (Message(False, "", calls=(ToolCall("shell", "{}", gave, failed),)),)
 
 
 def test_gemini_turns_that_were_taken_back_are_gone() -> None:
@@ -363,7 +363,7 @@ def test_qwen_thinks_fails_and_speaks_for_itself() -> None:
     )
     assert form("qwen").read(of(*lines)) == (
         Message(True, "one", attached=("image/png",)),
-        Message(False, "", calls=(Call("run_shell_command", '{"command": "false"}', "no", failed=True),)),
+        Message(False, "", calls=(ToolCall("run_shell_command", '{"command": "false"}', "no", failed=True),)),
     )
 
 
@@ -389,7 +389,7 @@ def test_copilot_fails_attaches_and_has_agents_of_its_own() -> None:
     assert [turn.prompt for turn in load("copilot").turns(of(*lines)[0].data)] == [True, False]
     assert form("copilot").read(of(*lines)) == (
         Message(True, "one", attached=("a.png",)),
-        Message(False, "", calls=(Call("bash", '{"command": "false"}', "no", failed=True),)),
+        Message(False, "", calls=(ToolCall("bash", '{"command": "false"}', "no", failed=True),)),
     )
 
 

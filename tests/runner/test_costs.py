@@ -27,7 +27,7 @@ from git_agent_runner.core.clock import began
 from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 from git_agent_runner.find import candidates
-from git_agent_runner.find.identity import Identities, Run
+from git_agent_runner.find.identity import Identities, KnownRun
 from git_agent_runner.git import refs
 from git_agent_runner.maintain import pruning
 from git_agent_runner.maintain.doctor import examine
@@ -241,7 +241,7 @@ def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
     monkeypatch.setattr(attempts, "latest", None)
     monkeypatch.setattr(attempts, "standing", None)
     monkeypatch.setattr(refs, "reflog", None)  # one process for each branch
-    assert resume_all.resume_all(context.load(), resume_all.Wanted(None, dry_run=True)) == 0
+    assert resume_all.resume_all(context.load(), resume_all.ResumeAllRequest(None, dry_run=True)) == 0
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,9 @@ def test_resume_all_reads_no_attempt_of_a_completed_run_and_all_reflogs_at_once(
             lambda ctx: pruning.choose(ctx, listing.listing(ctx.layout, 2.0**33).rows, Criteria(merged=True), 2.0**33),
             id="prune",
         ),
-        pytest.param(lambda ctx: resume_all.resume_all(ctx, resume_all.Wanted(None, dry_run=True)), id="resume"),
+        pytest.param(
+            lambda ctx: resume_all.resume_all(ctx, resume_all.ResumeAllRequest(None, dry_run=True)), id="resume"
+        ),
     ],
 )
 def test_a_run_is_compared_with_no_branch_that_never_had_its_name(
@@ -267,7 +269,7 @@ def test_a_run_is_compared_with_no_branch_that_never_had_its_name(
     compared: set[tuple[str, str]] = set()
     claim = Identities.claim
 
-    def counted(self: Identities, name: str, run: Run) -> Any:
+    def counted(self: Identities, name: str, run: KnownRun) -> Any:
         compared.add((name, run.handle))
         return claim(self, name, run)
 
@@ -297,7 +299,7 @@ def test_resume_all_asks_git_no_more_often_for_more_runs(
         linked.git("checkout", "-q", "--detach")
         with monkeypatch.context() as patched:
             patched.setattr(git, "_spawn", counted)
-            resume_all.resume_all(context.load(), resume_all.Wanted(None, dry_run=True))
+            resume_all.resume_all(context.load(), resume_all.ResumeAllRequest(None, dry_run=True))
         asked.append(len(spawned))
         spawned.clear()
     assert asked == asked[:1] * 3
@@ -331,7 +333,7 @@ def test_prune_reads_no_attempt_of_a_completed_run(here: Cli, monkeypatch: pytes
 
 
 class Rounds:
-    """In place of an inbox: wakes at once, and ends the watch after so many rounds. `read` are the files and git
+    """In place of an inbox: wakes at once, and ends the watch after that many rounds. `read` are the files and git
     processes of each.
     """
 
@@ -352,7 +354,7 @@ class Rounds:
 def test_watch_reads_of_a_sleeping_run_only_what_changed(
     here: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # faults D9
-    """Two are at work. After the third round one is written anew, after the fourth the other's git-agent is killed."""
+    """Two are at work. After the third round one is rewritten, after the fourth the other's git-agent is killed."""
     layout, begun = here.layout, timestamp()
     known = [leave(here.repo, handle, "record", status=None) for handle in ("aaaaaaaa", "bbbbbbbb")]
     made = [attempt_of(record, begun)._replace(ended_at=None, boot_id="another") for record in known]
@@ -482,7 +484,7 @@ def test_start_and_resume_ask_git_little_before_the_engine_works(
 def test_list_reads_no_row_beyond_those_that_it_shows(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:  # faults D6
-    """What is no text, beyond the newest fifty, goes unseen until all are asked for: the list is made anew then."""
+    """What is no text, beyond the newest fifty, goes unseen until all are asked for: the list is made again then."""
     handles = [f"{number:08x}" for number in range(60)]
     for number, handle in enumerate(handles):
         leave(cli.repo, handle, "record", updated_at=f"2026-11-27T10:15:{number:02}.250Z")

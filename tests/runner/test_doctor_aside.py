@@ -1,4 +1,4 @@
-"""`git agent doctor` names changes that a killed hook manager never put back, where that is certain (faults F4b)."""
+"""`git agent doctor` names changes that a killed hook manager never restored, where that is certain (faults F4b)."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_locate(tmp_path: Path, version: str, session: str) -> None:
     ],
 )
 def test_locate_in_vain(query: StoreQuery, change: dict[str, object]) -> None:
-    """Pitfalls 3 and 6: gemini would begin anew in silence (0.36.0, 0.41.2) or never end (0.20.2)."""
+    """Pitfalls 3 and 6: gemini would begin again in silence (0.36.0, 0.41.2) or never end (0.20.2)."""
     asked = query._replace(session=ID)
     assert ENGINE.locate(asked).state == "present"
     assert ENGINE.locate(asked._replace(**change)).state == "absent"  # type: ignore[arg-type]  # the table's values

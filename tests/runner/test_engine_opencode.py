@@ -119,7 +119,7 @@ def test_continue_is_the_newest_session_of_the_directory() -> None:
     ["", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "not-an-id", FIRST[:-1], f"{FIRST}x", f"{FIRST}\n", f"x{FIRST}", None],
 )
 def test_resume_refuses_what_opencode_would_not_know(session: str | None) -> None:
-    """Pitfalls 6 and 19: an empty id starts anew in silence, others hang (1.1.34) or exit 0 (1.2.27, 1.14.41)."""
+    """Pitfalls 6 and 19: an empty id starts again in silence, others hang (1.1.34) or exit 0 (1.2.27, 1.14.41)."""
     with pytest.raises(UserError) as raised:
         ENGINE.resume(launch(session=session))
     assert raised.value.code == "session_malformed"

@@ -49,7 +49,7 @@ def store(cli: Cli) -> Path:
 
 
 def goes_on(cli: Cli, before: dict[str, str]) -> None:
-    """All that was complete is as it was; what can be mended is; the next resume is right or says why not."""
+    """All that was complete is as it was; what can be fixed is; the next resume is right or says why not."""
     kept = faults.complete(store(cli))
     assert {name: kept.get(name) for name in before} == before
     faults.mended(cli.run)

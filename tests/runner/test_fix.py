@@ -16,8 +16,8 @@ from git_agent_runner import context
 from git_agent_runner.attempt import run as attempt
 from git_agent_runner.review.fixing import door
 from git_agent_runner.review.fixing.check import Checked
-from git_agent_runner.review.fixing.door import Ways, Wish
-from git_agent_runner.review.fixing.snapshot import ABSENT, Changes, Entry, Snapshot
+from git_agent_runner.review.fixing.door import FixRequest, Ways
+from git_agent_runner.review.fixing.snapshot import ABSENT, ChangedPath, Changes, Snapshot
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 from support.runs import leave
@@ -103,7 +103,7 @@ def test_what_the_agent_changed_goes_into_index_and_work_tree(here: Cli) -> None
 
 
 def test_the_agent_is_told_what_the_check_printed_and_tries_again(here: Cli) -> None:
-    """The second attempt goes on with the session of the first."""
+    """The second attempt continues the session of the first."""
     step = "[ -e tried ] && sed -i s/bad/good/ f; touch tried"
     done = fixed(here, check="sh -c 'cat f; grep -q good f'", does=step)
     assert done.status == 0, done
@@ -170,7 +170,7 @@ def test_a_deadline_is_one_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(door, name, lambda *_words, **_named: Plan(Planned("fix")))
     monkeypatch.setattr(door, "changes", lambda _snap: Changes((), b""))
     ways = Ways(lambda: False, lambda _engine: None, door.after(1000.0))
-    made = door.make(Mock(), Mock(), Wish(("false",), attempts=2), ways, Checked(False, ""))
+    made = door.make(Mock(), Mock(), FixRequest(("false",), attempts=2), ways, Checked(False, ""))
     assert not made.passes
     assert len(limits) == 4
     assert [1000.0, *limits] == sorted({1000.0, *limits}, reverse=True)
@@ -184,7 +184,7 @@ def test_nothing_is_put_for_a_git_that_has_ended(here: Cli, monkeypatch: pytest.
     index = here.repo.path / ".git/next-index-1.lock"
     ctx = context.load()._replace(environ={**os.environ, "GIT_INDEX_FILE": str(index)})
     snap = Snapshot(ctx, str(here.home), "", ())
-    entry = Entry("new", ABSENT, "0" * 40, "100644", here.repo.git("rev-parse", ":f"))
+    entry = ChangedPath("new", ABSENT, "0" * 40, "100644", here.repo.git("rev-parse", ":f"))
     before = standing(here)
     why = door._put(ctx, snap, Ways(lambda: gone == "git", lambda _engine: None, None), [entry])
     whole = {"git": "the git that waited for it has ended", "index": "the index that git commits from is gone"}
@@ -363,7 +363,7 @@ def commit(cli: Cli, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("words", [(), ("-a",), ("f",)], ids=["index", "-a", "PATH"])
 def test_a_commit_that_was_fixed_fails_once(here: Cli, words: tuple[str, ...]) -> None:
-    """The next one has the fix. What else is staged is no part of `git commit PATH`, and stays staged."""
+    """The next one has the fix. What else is staged is not part of `git commit PATH`, and stays staged."""
     write(here.repo, "f", "")
     here.repo.git("add", "f")
     here.repo.git("commit", "-qm", "begin")
@@ -423,7 +423,7 @@ def test_a_git_that_runs_a_person_s_own_command_is_no_hook(here: Cli, words: tup
 
 
 def test_an_agent_s_own_commit_starts_no_other(here: Cli) -> None:
-    """Inside a run: its agent is the one to mend it, and nothing is run in a hook that is switched off."""
+    """Inside a run: its agent is the one to fix it, and nothing is run in a hook that is switched off."""
     hook(here)
     env = here.environ(GIT_AGENT_HANDLE="aaaaaaaa")
     words = ("git", "commit", "-q", "-m", "m")

@@ -68,7 +68,7 @@ def test_worktree_of_a_submodule_is_where_it_is(repo: GitRepo, tmp_path: Path) -
 
 
 def stop_in_rebase(repo: GitRepo, *words: str) -> None:
-    """`topic` stands in the middle of a rebase onto main."""
+    """`topic` is in the middle of a rebase onto main."""
     repo.switch_new("topic", "HEAD~1")
     repo.commit("t1", g="1\n")
     repo.commit("t2", g="2\n")
@@ -148,7 +148,7 @@ def test_history_leaves_out_the_base_and_stops_at_the_limit(repo: GitRepo) -> No
 @pytest.mark.parametrize("name", HOSTILE)
 def test_reflog_of_a_branch_with_a_hostile_name(repo: GitRepo, name: str) -> None:
     repo.git("update-ref", "--create-reflog", "-m", "branch: Created from main", f"refs/heads/{name}", "HEAD")
-    made = [refs.Entry(EPOCH, "branch: Created from main")]
+    made = [refs.ReflogEntry(EPOCH, "branch: Created from main")]
     facts = repo.facts()
     assert refs.reflog(facts, name) == made
     assert refs.reflogs(facts)[name] == made
@@ -170,7 +170,7 @@ def test_commit_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: s
     oid = repo.commit("Add ü\n\nbody")
     facts = repo.facts()
     monkeypatch.setenv("GIT_DIR", str(make(tmp_path / "other").path / ".git"))
-    assert refs.commit_summary(facts, oid) == refs.Summary(oid, "Add ü", "A. Author", EPOCH)
+    assert refs.commit_summary(facts, oid) == refs.CommitSummary(oid, "Add ü", "A. Author", EPOCH)
     assert refs.commit_summary(facts, "1" * len(oid)) is None
     assert refs.commit_summary(facts, "--output=pwn") is None
 

@@ -15,7 +15,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import settings
 from git_agent_runner.windows.command import PLACES, Window, environment, script
 from git_agent_runner.windows.opening import open_window, plan_opening
-from git_agent_runner.windows.terminals import LINE_BYTES, TERMINALS, Facts, detect
+from git_agent_runner.windows.terminals import LINE_BYTES, TERMINALS, Desktop, detect
 
 # Each tries to run `touch canary`, to become a flag, to end a quote, or not to survive.
 HOSTILE = (
@@ -120,7 +120,7 @@ def test_a_value_arrives_as_it_is_and_runs_nothing(tmp_path: Path, value: str) -
 @pytest.mark.parametrize("name", [name for name in TERMINALS if not TERMINALS[name].types])
 def test_all_of_them_in_a_terminal_that_takes_words(tmp_path: Path, name: str) -> None:
     text, expected = everything(tmp_path, [*HOSTILE])
-    argv = [*TERMINALS[name].argv(Facts(FACTS[name], "linux"), text)]
+    argv = [*TERMINALS[name].argv(Desktop(FACTS[name], "linux"), text)]
     assert argv[:-1] == [*HEADS[name], "/bin/sh", "-c"]
     assert not argv[-1].endswith(";")  # where tmux would end its command
     assert name != "windows-terminal" or not set(argv[-1]) & set(';"%')
@@ -132,7 +132,7 @@ def test_all_of_them_in_a_terminal_that_takes_words(tmp_path: Path, name: str) -
 @pytest.mark.parametrize("shell", ["sh", "bash --norc -i"])
 def test_all_of_them_in_a_terminal_that_types(tmp_path: Path, name: str, shell: str) -> None:
     text, expected = everything(tmp_path, [*HOSTILE])
-    *head, line = TERMINALS[name].argv(Facts(FACTS[name], "darwin"), text)
+    *head, line = TERMINALS[name].argv(Desktop(FACTS[name], "darwin"), text)
     assert head == HEADS[name]
     assert not re.search(r"[\x00-\x1f\x7f!]|\\(?!\d{3})", line)
     run(shell.split(), tmp_path, f"{line}\n")
@@ -167,7 +167,7 @@ def test_a_directory_that_is_no_utf_8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TERMINALS)
 def test_detected_by_what_the_terminal_sets(name: str) -> None:
-    assert detect(Facts(FACTS[name], "linux")) == name
+    assert detect(Desktop(FACTS[name], "linux")) == name
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,11 @@ def test_detected_by_what_the_terminal_sets(name: str) -> None:
     ],
 )
 def test_detected(environ: dict[str, str], platform: str, expected: str | None) -> None:
-    assert detect(Facts(environ, platform)) == expected
+    assert detect(Desktop(environ, platform)) == expected
 
 
 def test_a_kitty_that_does_not_listen_gets_a_companion() -> None:
-    argv = TERMINALS["kitty"].argv(Facts({"KITTY_WINDOW_ID": "1"}, "linux"), "x")
+    argv = TERMINALS["kitty"].argv(Desktop({"KITTY_WINDOW_ID": "1"}, "linux"), "x")
     assert argv == ("kitty", "--detach", "/bin/sh", "-c", "x")
 
 
@@ -228,7 +228,7 @@ def place(tmp_path: Path) -> Place:
 @pytest.mark.parametrize("name", TERMINALS)
 def test_its_program_is_asked_once(place: Place, name: str) -> None:
     program = place.program(HEADS[name][0])
-    facts = Facts({**place.environ, **FACTS[name]}, "linux")
+    facts = Desktop({**place.environ, **FACTS[name]}, "linux")
     opening = plan_opening(facts, None, Window("/repo", ("x",)), "/repo")
     open_window(opening, facts.environ)
     assert (opening.terminal, opening.argv[0]) == (name, program)
@@ -246,12 +246,12 @@ def refusal(act: Callable[[], object]) -> UserError:
 
 
 def test_nothing_says_which_terminal(place: Place) -> None:
-    error = refusal(lambda: plan_opening(Facts(place.environ, "linux"), None, Window("/r", ("x",)), "/r"))
+    error = refusal(lambda: plan_opening(Desktop(place.environ, "linux"), None, Window("/r", ("x",)), "/r"))
     assert (error.code, str(list(TERMINALS))[1:-1].replace("'", "") in error.hints[0]) == ("terminal_unknown", True)
 
 
 def test_its_program_is_not_there_or_comes_from_the_repository(place: Place, tmp_path: Path) -> None:
-    facts = Facts(place.environ, "linux")
+    facts = Desktop(place.environ, "linux")
     missing = refusal(lambda: plan_opening(facts, "kitty", Window("/r", ("x",)), "/r"))
     place.program("kitty")
     inside = refusal(lambda: plan_opening(facts, "kitty", Window("/r", ("x",)), str(tmp_path)))
@@ -261,7 +261,7 @@ def test_its_program_is_not_there_or_comes_from_the_repository(place: Place, tmp
 
 def test_a_line_too_long_to_be_typed(place: Place) -> None:
     place.program("osascript")
-    facts = Facts(place.environ, "darwin")
+    facts = Desktop(place.environ, "darwin")
     error = refusal(lambda: plan_opening(facts, None, Window("/r", ("x" * LINE_BYTES,)), "/r"))
     assert (error.code, error.message) == ("terminal_failed", "the command is too long to be typed into Terminal.app")
 
@@ -277,7 +277,7 @@ def test_a_line_too_long_to_be_typed(place: Place) -> None:
 )
 def test_a_terminal_that_fails(place: Place, body: str, how: str, hints: tuple[str, ...]) -> None:
     program = place.program("tmux", body)
-    opening = plan_opening(Facts(place.environ, "linux"), "tmux", Window("/r", ("x",)), "/r")
+    opening = plan_opening(Desktop(place.environ, "linux"), "tmux", Window("/r", ("x",)), "/r")
     error = refusal(lambda: open_window(opening, place.environ))
     assert (error.code, error.message) == ("terminal_failed", f"tmux did not open a window: {program} {how}")
     assert error.hints == hints

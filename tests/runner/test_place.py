@@ -126,5 +126,5 @@ def test_only_an_earlier_state_is_overwritten(
     ],
 )
 def test_what_continues_what(new: bytes, old: bytes, does: bool) -> None:
-    """gemini 0.36.0 keeps a session as one object, which it writes anew."""
+    """gemini 0.36.0 keeps a session as one object, which it rewrites."""
     assert place.continues(new, old) is does

@@ -17,7 +17,7 @@ from git_agent_runner.store.files.layout import Layout
 from git_agent_runner.store.notes import noteline
 from git_agent_runner.store.notes.joining import union
 from git_agent_runner.store.records import attempts
-from git_agent_runner.store.records.listing import Wanted, listing
+from git_agent_runner.store.records.listing import ListRequest, listing
 from support.cli import Cli
 from support.gitrepo import GitRepo
 from support.runs import find, index, leave, record
@@ -111,7 +111,7 @@ def test_runs_are_listed_by_instants(repo: GitRepo) -> None:
     layout = Layout(repo.facts().common_dir)
     for _ in range(2):
         assert [row.handle for row in listing(layout, moment(LATER) or 0.0).rows] == ["bbbbbbbb", "aaaaaaaa"]
-    assert [row.updated_at for row in listing(layout, moment(LATER) or 0.0, Wanted(1)).rows] == [LATER]
+    assert [row.updated_at for row in listing(layout, moment(LATER) or 0.0, ListRequest(1)).rows] == [LATER]
 
 
 @pytest.mark.parametrize("what", ["record", "note", "record note"])

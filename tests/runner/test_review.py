@@ -66,7 +66,7 @@ def test_severities_block_from_a_level_on(level: str | None, blocked: bool) -> N
 
 
 def test_a_block_without_findings_blocks_at_every_level() -> None:
-    assert verdict.Verdict(True, "no").blocked("critical")
+    assert verdict.ReviewVerdict(True, "no").blocked("critical")
 
 
 def test_secrets_are_left_out_of_text() -> None:
@@ -163,7 +163,7 @@ def test_the_same_content_asks_nobody_again(cli: Cli) -> None:
 
 
 def test_the_next_round_goes_on_with_the_first(cli: Cli) -> None:
-    """The branch's own review session is resumed, with what it said and what has changed since; --fresh begins anew."""
+    """The branch's own review session is resumed, with what it said and what has changed; --fresh begins again."""
     write(cli.repo, "f", f"{BAD}\n")
     cli.repo.git("add", "f")
     assert asked(cli).status == 1

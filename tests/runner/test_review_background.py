@@ -14,7 +14,7 @@ import pytest
 
 from git_agent_runner.review import noted, outcomes
 from git_agent_runner.review.noted import Noted
-from git_agent_runner.review.verdict import Finding, Verdict
+from git_agent_runner.review.verdict import ReviewFinding, ReviewVerdict
 from git_agent_runner.store import notes
 from git_agent_runner.store.files import locks
 from support.cli import Cli, Done
@@ -274,9 +274,9 @@ def test_verdicts_are_shared_and_count_only_where_they_are_trusted(cli: Cli, tmp
 
 
 def test_a_note_of_anybody_is_read_with_suspicion(cli: Cli) -> None:
-    """Hostile: what is no verdict of ours is passed over, and what it says is shown, not sent."""
+    """Hostile: what is not a verdict of ours is skipped, and what it says is shown, not sent."""
     oid = commit(cli, "f", "one\n")
-    good = Noted("ab" * 20, "claude", "0123abcd", "2026-11-29T00:00:00.000Z", "h", Verdict(True, "\x1b[2Jno", ()))
+    good = Noted("ab" * 20, "claude", "0123abcd", "2026-11-29T00:00:00.000Z", "h", ReviewVerdict(True, "\x1b[2Jno", ()))
     lines = [
         noted.render(good),
         noted.render(good).replace("0123abcd", "../../x!"),
@@ -297,9 +297,9 @@ def test_a_note_of_anybody_is_read_with_suspicion(cli: Cli) -> None:
 
 def test_a_long_verdict_fits_into_a_line_and_holds_no_secret() -> None:
     key = "sk-proj-" + "Ab1" * 12
-    findings = tuple(Finding("f\x85" * 9, number, "high", f"{key} " * 200) for number in range(500))
+    findings = tuple(ReviewFinding("f\x85" * 9, number, "high", f"{key} " * 200) for number in range(500))
     line = noted.render(
-        Noted("ab" * 20, "claude", "0123abcd", "2026-11-29T00:00:00.000Z", "h", Verdict(True, key, findings))
+        Noted("ab" * 20, "claude", "0123abcd", "2026-11-29T00:00:00.000Z", "h", ReviewVerdict(True, key, findings))
     )
     back = noted.parse_line(line)
     assert back

@@ -18,7 +18,7 @@ from git_agent_runner.store.files.layout import Layout
 from git_agent_runner.store.records import document, rows
 from git_agent_runner.store.records import listing as cache
 from git_agent_runner.store.records.index import Index
-from git_agent_runner.store.records.listing import Wanted, listing
+from git_agent_runner.store.records.listing import ListRequest, listing
 from git_agent_runner.store.records.rows import Row
 from support.stored import HANDLE, MOMENT, record, run_id
 
@@ -50,7 +50,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_list_is_not_waited_for_until_it_is_on_disk(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can be made anew at any time. faults E"""
+    """It can be made again at any time. faults E"""
 
     def synced(_fd: int) -> None:
         raise AssertionError("the disk was waited for")
@@ -61,7 +61,7 @@ def test_the_list_is_not_waited_for_until_it_is_on_disk(layout: Layout, monkeypa
 
 
 def handles(layout: Layout, now: float = LATER, newest: int | None = None) -> list[str]:
-    return [row.handle for row in listing(layout, now, Wanted(newest)).rows]
+    return [row.handle for row in listing(layout, now, ListRequest(newest)).rows]
 
 
 def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_reviews_are_left_out_where_only_a_branchs_runs_are_wanted(layout: Layou
     Index(layout).update("cccccccc", lambda old: old._replace(role="review"))
     for _ in range(2):
         assert handles(layout) == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
-        assert [row.handle for row in listing(layout, LATER, Wanted(1, reviews=False)).rows] == ["bbbbbbbb"]
+        assert [row.handle for row in listing(layout, LATER, ListRequest(1, reviews=False)).rows] == ["bbbbbbbb"]
 
 
 def test_nothing_is_read_twice(layout: Layout, read: list[str]) -> None:
@@ -164,7 +164,7 @@ def test_of_many_only_the_files_of_wanted_rows_are_looked_at(
 
 
 def of_branch(layout: Layout, *names: str | None) -> list[Row]:
-    return listing(layout, LATER, Wanted(branches=frozenset(names))).rows
+    return listing(layout, LATER, ListRequest(branches=frozenset(names))).rows
 
 
 @pytest.mark.usefixtures("many")
@@ -181,7 +181,7 @@ def test_of_many_what_a_person_edits_in_place_is_seen_where_it_is_shown(layout: 
     for handle in ("aaaaaaaa", "cccccccc"):
         with open(layout.index_file(handle), "a", encoding="utf-8") as file:
             file.write("a: [1\n")
-    found = listing(layout, LATER, Wanted(1))
+    found = listing(layout, LATER, ListRequest(1))
     assert ([row.handle for row in found.rows], len(found.problems)) == (["bbbbbbbb"], 2)
 
 
@@ -192,7 +192,7 @@ def test_of_many_what_is_read_each_time_is_not_left_out(
     os.unlink(layout.index_file("bbbbbbbb"))
     os.mkdir(layout.index_file("bbbbbbbb"))
     for _ in range(2):
-        assert [problem.reason for problem in listing(layout, LATER, Wanted(1)).problems] == ["Is a directory"]
+        assert [problem.reason for problem in listing(layout, LATER, ListRequest(1)).problems] == ["Is a directory"]
 
 
 @pytest.mark.usefixtures("many")

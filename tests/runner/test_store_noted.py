@@ -43,7 +43,7 @@ def test_only_what_changed_is_read(repo: GitRepo, layout: Layout, monkeypatch: p
     read: list[str] = []
     contents = notes.contents
 
-    def counted(facts: object, listing: dict[str, list[notes.Entry]]) -> notes.Notes:
+    def counted(facts: object, listing: dict[str, list[notes.NoteBlob]]) -> notes.Notes:
         read.extend(listing)
         return contents(repo.facts(), listing)
 

@@ -1,4 +1,4 @@
-"""Signals to a supervisor: the engine hears Ctrl-C once, its whole tree ends, our handlers are put back."""
+"""Signals to a supervisor: the engine hears Ctrl-C once, its whole tree ends, our handlers are restored."""
 
 from __future__ import annotations
 

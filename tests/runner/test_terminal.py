@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 IMPORTS = os.pathsep.join(str(ROOT / name) for name in ("runner", "extractors", "tests"))
 
 
-# A shell with job control, whose user reads that the job is stopped and types Enter to go on with it.
+# A shell with job control, whose user reads that the job is stopped and types Enter to continue it.
 JOB = 'set -m; "$@"; echo the job is stopped; read enter; fg %1 >/dev/null'
 
 
@@ -160,8 +160,8 @@ def test_keys_pass_byte_for_byte(person: Person) -> None:
     ],
 )
 def test_ctrl_z_stops_the_engine_and_us_until_fg(person: Person, key: bytes) -> None:
-    """Faults G2: the engine's group is no job of the shell's, so it froze, and only `kill -CONT` helped. One that was
-    slow to see its narrower terminal saw its old size, and did not draw all of its screen anew.
+    """Faults G2: the engine's group is not a job of the shell's, so it froze, and only `kill -CONT` helped. One that
+    was slow to see its narrower terminal saw its old size, and did not draw all of its screen again.
     """
     person.start("draws", "0.5", shell=JOB)
     person.see(b"drawn 100 40")
@@ -172,7 +172,7 @@ def test_ctrl_z_stops_the_engine_and_us_until_fg(person: Person, key: bytes) -> 
     until_stopped(int(person.seen.split()[1]))
     person.seen = b""
     person.type(b"\n")
-    person.see(b"drawn 99 40")  # it draws anew: its size was another one for a moment
+    person.see(b"drawn 99 40")  # it draws again: its size was another one for a moment
     person.see(b"drawn 100 40")
     assert b"\x1b[?1049h" in person.seen
     person.type(b"q")

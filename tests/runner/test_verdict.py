@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_agent_extractors.model import NO_SESSION, Session, Status, Transcript
-from git_agent_runner.attempt.verdict import Asked, Ended, Verdict, exit_status, judge
+from git_agent_runner.attempt.verdict import Ended, Expectation, Verdict, exit_status, judge
 
 OLD = Session("session_id", "old")
 
@@ -15,8 +15,8 @@ def transcript(status: Status, value: str | None) -> Transcript:
     return Transcript("claude", session, "stdout" if value else None, status, None, None, None, {}, {}, (), None)
 
 
-def asked(kind: str = "resume", **changes: object) -> Asked:
-    return Asked(kind, "old", OLD, None, "session_id")._replace(**changes)  # type: ignore[arg-type]  # table values
+def asked(kind: str = "resume", **changes: object) -> Expectation:
+    return Expectation(kind, "old", OLD, None, "session_id")._replace(**changes)  # type: ignore[arg-type]  # table values
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def asked(kind: str = "resume", **changes: object) -> Asked:
         ),
     ],
 )
-def test_judge(ask: Asked, status: Status, printed: str | None, want: tuple[object, ...]) -> None:
+def test_judge(ask: Expectation, status: Status, printed: str | None, want: tuple[object, ...]) -> None:
     found = judge(ask, transcript(status, printed), Ended(0))
     assert (found.status, found.resumed, found.session.value, found.parent) == want
 

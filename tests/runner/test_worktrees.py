@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.attempt.work_tree import Place, place
+from git_agent_runner.attempt.work_tree import RunPlace, place
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import trees
 from support.gitrepo import GitRepo
@@ -39,14 +39,14 @@ def test_same_branch_here_costs_no_git_process(repo: GitRepo, monkeypatch: pytes
     (repo.path / "sub").mkdir()
     made, facts = record(repo, HANDLE, cwd=f"{repo.path}/sub"), repo.facts()
     monkeypatch.setenv("PATH", "/nowhere")
-    assert place(made, facts, only_there) == Place(f"{repo.path}/sub", None)
+    assert place(made, facts, only_there) == RunPlace(f"{repo.path}/sub", None)
 
 
 def test_called_from_another_worktree_runs_in_its_own(repo: GitRepo, tmp_path: Path) -> None:
     made = record(repo, HANDLE)
     linked = repo.worktree(tmp_path / "linked", "side")
     said = f"running in '{repo.path}', the run's own directory"
-    assert place(made, linked.facts(), only_there) == Place(str(repo.path), said)
+    assert place(made, linked.facts(), only_there) == RunPlace(str(repo.path), said)
 
 
 @pytest.mark.parametrize(("sub", "kept"), [("", ""), ("/sub", "/sub"), ("/untracked", "")])
@@ -118,7 +118,7 @@ def test_branch_being_rebased_counts_as_checked_out(repo: GitRepo) -> None:
     repo.commit("t", g="1\n")
     made = record(repo, HANDLE)
     repo.git("rebase", "-q", "-i", "main", env={"GIT_SEQUENCE_EDITOR": "sed -i 1s/pick/edit/"})
-    assert place(made, repo.facts(), only_there) == Place(str(repo.path), None)
+    assert place(made, repo.facts(), only_there) == RunPlace(str(repo.path), None)
 
 
 def test_directory_that_is_gone_is_never_replaced(repo: GitRepo) -> None:
@@ -201,7 +201,7 @@ def test_directory_the_person_chose(repo: GitRepo, tmp_path: Path, wanted: bool)
     chosen = tmp_path / ("here" if wanted else "gone")
     (tmp_path / "here").mkdir()
     if wanted:
-        assert place(made, repo.facts(), only_there, cwd_override=str(chosen)) == Place(str(chosen), None)
+        assert place(made, repo.facts(), only_there, cwd_override=str(chosen)) == RunPlace(str(chosen), None)
     else:
         with pytest.raises(UserError, match="is gone"):
             place(made, repo.facts(), only_there, cwd_override=str(chosen))
@@ -212,7 +212,7 @@ def test_run_without_a_directory(repo: GitRepo, tmp_path: Path, configured: bool
     made = record(repo, HANDLE, cwd="")
     default = str(tmp_path) if configured else None
     expected = str(tmp_path if configured else repo.path)
-    assert place(made, repo.facts(), only_there, default_directory=default) == Place(expected, None)
+    assert place(made, repo.facts(), only_there, default_directory=default) == RunPlace(expected, None)
 
 
 def test_run_of_a_detached_head_stays_in_its_directory(repo: GitRepo) -> None:
@@ -220,4 +220,4 @@ def test_run_of_a_detached_head_stays_in_its_directory(repo: GitRepo) -> None:
     made = record(repo, HANDLE)
     repo.git("checkout", "-q", "main")
     assert made.branch is None
-    assert place(made, repo.facts(), only_there) == Place(str(repo.path), None)
+    assert place(made, repo.facts(), only_there) == RunPlace(str(repo.path), None)

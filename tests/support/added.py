@@ -68,7 +68,7 @@ for event in ({{"type": "open", "session": session}}, {{"type": "said", "text": 
 """
 
 WREN = ROOT / "docs/examples/wren.yaml"
-# Its sessions are in a database, a resume copies the one that it goes on with, and its exit status tells what failed.
+# Its sessions are in a database, a resume copies the one that it continues, and its exit status tells what failed.
 WREN_PROGRAM = f"""\
 #!{sys.executable}
 import json, os, pathlib, sqlite3, sys

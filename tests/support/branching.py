@@ -25,7 +25,7 @@ class Oracle:
         self._count = count(1)
         self.head = "main"
         self.ids = {"main": 0}  # the living, by name
-        self.runs: dict[int, list[str]] = {0: []}  # handles, the one that was gone on with last is the last
+        self.runs: dict[int, list[str]] = {0: []}  # handles, the one that was continued last is the last
         self.copied: dict[int, str] = {}  # what the pointer of a copy named when it was made
 
     def fork(self) -> Oracle:
@@ -61,7 +61,7 @@ class Oracle:
         self.runs[self.ids[name]] = []
 
     def newest(self, name: str) -> str | None:
-        """The run that a resume on this branch has to go on with."""
+        """The run that a resume on this branch has to continue."""
         return next(reversed(self.runs[self.ids[name]]), None)
 
     def right(self, name: str) -> set[str | None]:

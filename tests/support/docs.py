@@ -40,7 +40,7 @@ def links(text: str) -> list[str]:
 
 
 def inline_code(text: str) -> list[str]:
-    """What stands in backquotes outside of code blocks; in a table, `\\|` is a bar."""
+    """What is in backquotes outside of code blocks; in a table, `\\|` is a bar."""
     return [code.replace(r"\|", "|") for code in _CODE.findall(_BLOCK.sub("", text))]
 
 

@@ -1,4 +1,4 @@
-"""What must hold after everything ended at some moment: nothing complete is lost, all is mended, the run goes on."""
+"""What must hold after everything ended at some moment: nothing complete is lost, all is fixed, the run goes on."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from git_agent_fixtures.engines import NEWEST, OLDER, PINS, Pin
 
-TOUCHED_PARTS = 4  # of so many tests on the older version of an engine whose files are touched, one runs
+TOUCHED_PARTS = 4  # of that many tests on the older version of an engine whose files are touched, one runs
 ENGINES = tuple(sorted({pin.engine for pin in NEWEST}))
-DRAWN_ENGINES = 2  # a test runs on so many, and on one whose files are touched
+DRAWN_ENGINES = 2  # a test runs on that many, and on one whose files are touched
 INDEPENDENT_ENGINES = 1  # the same of what is no different from engine to engine
-DRAWN_OLDER = 2  # of the older versions so many run what is marked for every version
+DRAWN_OLDER = 2  # of the older versions that many run what is marked for every version
 _ROOMS = ("runner/git_agent_runner/engines", "extractors/git_agent_extractors")
 
 
@@ -34,8 +34,8 @@ class Draw(NamedTuple):
 class Marks(NamedTuple):
     """What a test says of itself, by pytest's marks of these names.
 
-    `long_matrix`: of so many of its cases one runs. `one_of`: its group, whose tests run on the same engines; it begins
-    with the path of their file.
+    `long_matrix`: of that many of its cases one runs. `one_of`: its group, whose tests run on the same engines; it
+    begins with the path of their file.
     """
 
     every_version: bool = False

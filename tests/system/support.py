@@ -119,7 +119,7 @@ class World(NamedTuple):
         return self.git("rev-parse", "HEAD")
 
     def requests(self) -> tuple[Entry, ...]:
-        """The conversations that the engine has asked the model to go on with; its side requests are left out."""
+        """The conversations that the engine has asked the model to continue; its side requests are left out."""
         return self.server.turns()
 
     def carried(self, *markers: str) -> None:

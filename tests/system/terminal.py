@@ -21,7 +21,7 @@ _LOCAL = 3  # where `tcgetattr` has the local modes
 class Terminal:
     """A program in its terminal; `modes` are the terminal's as they are now."""
 
-    def __init__(self, screen: recorded.Terminal) -> None:
+    def __init__(self, screen: recorded.TerminalProgram) -> None:
         self.process = screen.process
         self._screen = screen
 

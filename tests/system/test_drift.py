@@ -1,4 +1,4 @@
-"""A real engine version, recorded anew and held against the last recorded one: the known differences, and no others."""
+"""A real engine version, recorded again and compared with the last recorded one: the known differences, no others."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ STATUS = {
     "copilot-1.0.102": ("rate_limited", "auth_failed", "overloaded", "network"),
 }
 
-# Versions that take a first prompt back when it is answered by a 401: nothing is left to go on with.
+# Versions that take a first prompt back when it is answered by a 401: nothing is left to continue.
 TAKE_BACK = {"gemini-0.61.0"}
 
 

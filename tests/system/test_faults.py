@@ -36,7 +36,7 @@ def reached(pin: Pin, step: str) -> bool:
 
 
 def after(world: World, before: dict[str, str]) -> None:
-    """What was complete is as it was; doctor mends the rest."""
+    """What was complete is as it was; doctor fixes the rest."""
     end_all(world.home)
     until(lambda: not alive(world.home), "all of it is gone")
     for lock in world.home.root.glob(".qwen/extension-store/*.lock"):  # qwen 0.24.4's own, which counts for a minute
@@ -136,7 +136,7 @@ def test_the_clock_jumps_back_in_an_attempt(world: World, tmp_path: Path) -> Non
 @EACH
 @pytest.mark.parametrize("step", ["engine-spawned", "output-came", "engine-ended"])
 def test_the_work_tree_is_removed_in_an_attempt(world: World, tmp_path: Path, step: str) -> None:
-    """Its runs are elsewhere. It goes on where its branch is checked out anew, or says why not."""
+    """Its runs are elsewhere. It goes on where its branch is checked out again, or says why not."""
     place = tmp_path / "tree"
     world.git("worktree", "add", "-q", "-b", "other", str(place))
     there = world._replace(repo=place)

@@ -29,7 +29,7 @@ END_WITH_THEIR_READER = {"codex-0.171.0"}
 
 @pytest.mark.engine_independent
 def test_git_agent_is_killed_alone_in_a_tool_call_of_the_second_turn(world: World) -> None:
-    """The engine works on: nothing starts beside it. Once it is gone, too, the run goes on with its whole history."""
+    """The engine works on: nothing starts beside it. Once it is gone, too, the run continues its whole history."""
     world.start("MK1 add a retry", *ALLOW[world.pin.engine])
     session = world.session()
     process = in_a_tool_call(world, "MK2 SLOWTOOL")

@@ -93,7 +93,7 @@ def test_dead_failed_live_and_finished_runs(world: World, trees: dict[str, World
 
 @pytest.mark.long_matrix(64)
 def test_strict_and_lenient_where_a_session_is_gone(world: World, trees: dict[str, World]) -> None:
-    """That run alone fails, or begins anew; the other one goes on all the same."""
+    """That run alone fails, or begins again; the other one goes on all the same."""
     lost = trees["failed"].facts()
     index = world.repo / ".git/agent/index" / f"{lost['handle']}.yaml"
     value = lost["session"]["value"]

@@ -1,4 +1,4 @@
-"""`git agent start --resume`: one line that goes on where there is something to go on with."""
+"""`git agent start --resume`: one line that goes on where there is something to continue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from system.support import World, refused, succeeded
 
 @pytest.mark.engine_independent
 def test_start_or_resume(world: World) -> None:
-    """It starts, it resumes; when the engine has lost the session it says so and starts anew, unless it must not."""
+    """It starts, it resumes; when the engine has lost the session it says so and starts again, unless it must not."""
     words = ("start", "--resume", "-e", world.pin.engine)
     succeeded(world.agent(*words, "MK1 nothing to resume yet"))
     handle, first = world.facts()["handle"], world.session()

@@ -1,4 +1,4 @@
-"""One run, two homes in turn, as of a person and a container: each resume goes on with all that was said in either."""
+"""One run, two homes in turn, as of a person and a container: each resume continues all that was said in either."""
 
 from __future__ import annotations
 

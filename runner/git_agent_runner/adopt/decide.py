@@ -26,7 +26,7 @@ from git_agent_runner.store.notes.noteline import began
 from git_agent_runner.store.records import listing
 
 
-class Wanted(NamedTuple):
+class AdoptRequest(NamedTuple):
     """What the person said of the run to be: its branch, its directory (absolute), flags for the engine."""
 
     branch: str | None = None
@@ -59,7 +59,7 @@ def choose(ctx: Context, engine: Engine, cwd: str) -> str:
     )
 
 
-def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: str = "given") -> Adoption:
+def session(ctx: Context, engine: Engine, value: str, wanted: AdoptRequest, origin: str = "given") -> Adoption:
     """A run for a session that the engine has. Nothing is written.
 
     Raises UserError `session_malformed`, `session_missing`, `session_taken`, `directory_outside` and those of `--`.
@@ -90,7 +90,7 @@ def session(ctx: Context, engine: Engine, value: str, wanted: Wanted, origin: st
     return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch), cwd), origin, _doubt(engine, located))
 
 
-def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
+def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
     """A run that only a note knows, if its session is in this machine's store. Nothing is written.
 
     Raises UserError `note_refused`, `engine_unknown`, `binary_missing`, `session_missing`, `directory_outside`, ….
@@ -124,7 +124,7 @@ def noted(ctx: Context, note: Note, wanted: Wanted) -> Adoption:
     return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch or own), cwd), "note", says)
 
 
-def known(ctx: Context, record: Record, wanted: Wanted) -> Record:
+def known(ctx: Context, record: Record, wanted: AdoptRequest) -> Record:
     """The record of a run that is here, as it is to be tied. Nothing is written. Raises UserError `run_live`, ….
 
     On a branch `place` finds out where it works; without one it is this work tree's.
@@ -177,7 +177,7 @@ def _located(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Locate
 
 
 def _refuse_untrusted(
-    ctx: Context, note: Note, engine: Engine, located: Located, asked: trust.Asked, wanted: Wanted
+    ctx: Context, note: Note, engine: Engine, located: Located, asked: trust.NoteArgs, wanted: AdoptRequest
 ) -> None:
     """Raises UserError `note_refused` with all that keeps the note from being followed, and the flags that let it be.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from git_agent_runner.attempt.go import Wish
+from git_agent_runner.attempt.go import Request
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.find.lookup import Elsewhere, Where, find
 
 
-def found(ctx: Context, where: Where, wish: Wish, *, trusted: bool) -> Record | UserError:
+def found(ctx: Context, where: Where, wish: Request, *, trusted: bool) -> Record | UserError:
     """The run that these words name; one that only a note knows is adopted."""
     run = find(ctx, where, verbose=wish.verbose, ties=not wish.dry_run)
     if not isinstance(run, Elsewhere):
@@ -24,7 +24,7 @@ def _taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: boo
     from git_agent_runner.console.lines import say, warn
 
     try:
-        adoption = decide.noted(ctx, elsewhere.note, decide.Wanted(trusted=trusted))
+        adoption = decide.noted(ctx, elsewhere.note, decide.AdoptRequest(trusted=trusted))
     except UserError as error:
         if error.code not in ("session_missing", "directory_outside"):
             return error

@@ -12,7 +12,7 @@ from git_agent_runner.engines.redact import MARK
 from git_agent_runner.engines.spec import Engine
 
 
-class Asked(NamedTuple):
+class NoteArgs(NamedTuple):
     """The launch args of a note that may be passed on, the names of those whose values it hides, and of those that
     widen what the agent may do.
     """
@@ -34,7 +34,7 @@ def session(note: Note, engine: Engine) -> str:
     return value
 
 
-def launch_args(note: Note, engine: Engine) -> Asked:
+def launch_args(note: Note, engine: Engine) -> NoteArgs:
     """The flags of a note. Raises UserError `note_refused`, which names what is not a flag of the engine's to keep."""
     try:
         words = arguments.parse(engine.options, note.launch_args)
@@ -46,7 +46,7 @@ def launch_args(note: Note, engine: Engine) -> Asked:
     if arguments.launch_args(engine.options, left) != left:
         raise _refused(note, f"{command_line(left)} is not what a run keeps")
     names = tuple(dict.fromkeys("a flag" if word.name == MARK else word.name for word in hidden))
-    return Asked(left, names, tuple(arguments.widening(engine.options, left)))
+    return NoteArgs(left, names, tuple(arguments.widening(engine.options, left)))
 
 
 def _refused(note: Note, why: str) -> UserError:

@@ -59,7 +59,7 @@ def under_way(ctx: Context, attempt: Attempt) -> tuple[str, ...]:
 
 
 def exists(ctx: Context, attempt: Attempt) -> bool:
-    """Is there a session to go on with: in the engine's store, as far as that can be known, or as our copy?"""
+    """Is there a session to continue: in the engine's store, as far as that can be known, or as our copy?"""
     value = attempt.session.value
     return value is not None and not _lost(ctx, load(attempt.agent_name, ctx.environ), attempt, value)
 

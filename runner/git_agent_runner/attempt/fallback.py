@@ -15,7 +15,7 @@ from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 
 if TYPE_CHECKING:
-    from git_agent_runner.attempt.go import Mode, Wish
+    from git_agent_runner.attempt.go import Mode, Request
 
 # The conversation is not there, or nothing says which one it was.
 GONE = frozenset(
@@ -29,7 +29,7 @@ UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
 THERE = frozenset({"session_archived", "session_behind", "session_parted", "store_elsewhere"})
 
 
-def otherwise(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:
+def otherwise(ctx: Context, wish: Request, mode: Mode, record: Record | None, error: UserError) -> Plan:
     """The plan that takes the resume's place, `error` its `instead_of`. Raises the error itself where there is none."""
     if mode == "strict":
         error.message = f"{STRICT}: {error.message}"
@@ -50,7 +50,7 @@ def told_instead(plan: Plan, error: UserError) -> str:
     return f"NOT resumed: {error.message}; starting a new session in run {handle}"
 
 
-def _plan(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: UserError) -> Plan:
+def _plan(ctx: Context, wish: Request, mode: Mode, record: Record | None, error: UserError) -> Plan:
     if record and mode in ("continue", "picker"):
         return _continue_plan(ctx, wish, record, error, picker=mode == "picker")
     if record and mode == "lenient" and _proven_newest(ctx, record, error):
@@ -61,7 +61,7 @@ def _plan(ctx: Context, wish: Wish, mode: Mode, record: Record | None, error: Us
     raise error
 
 
-def _mistyped(wish: Wish, error: UserError) -> bool:
+def _mistyped(wish: Request, error: UserError) -> bool:
     """A session that the person gave and that cannot be one is no session that is gone."""
     return wish.session is not None and error.code == "session_malformed"
 
@@ -79,7 +79,7 @@ def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
     return engine.continue_ is not None and found == (record.session.value,)
 
 
-def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *, picker: bool) -> Plan:
+def _continue_plan(ctx: Context, wish: Request, record: Record, error: UserError, *, picker: bool) -> Plan:
     if picker and not (wish.terminal or (os.isatty(0) and os.isatty(1))):
         raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
     return plan_resume(
@@ -94,14 +94,14 @@ def _continue_plan(ctx: Context, wish: Wish, record: Record, error: UserError, *
     )
 
 
-def _fresh_plan(ctx: Context, wish: Wish, record: Record | None) -> Plan:
+def _fresh_plan(ctx: Context, wish: Request, record: Record | None) -> Plan:
     if record is None:
         return plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
     return plan_start(
         ctx,
         load(record.agent_name),
         wish.given,
-        wish.anew or wish.message,
+        wish.fresh_message or wish.message,
         interactive=wish.interactive,
         existing=record,
         cwd=wish.cwd,

@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 
 Fallback = Literal["fail", "continue", "fresh", "picker"]
 Mode = Fallback | Literal["strict", "lenient"]
-Act = Callable[[Context, Plan, "Wish", Mode], int]
+Act = Callable[[Context, Plan, "Request", Mode], int]
 
 STRICT = "Session resumption failed"
 
 
-class Wish(NamedTuple):
+class Request(NamedTuple):
     """What the person asked for, of either command. `given` are the words after `--`.
 
-    `anew` is the prompt of a session that takes the place of one that is gone, where the message is none to begin with.
+    `fresh_message` is the prompt of a session that takes the place of one that is gone, where the message does not suit
+    a beginning.
     """
 
     engine: str | None = None
     given: tuple[str, ...] = ()
     message: str | None = None
-    anew: str | None = None
+    fresh_message: str | None = None
     interactive: bool = False
     timeout: float | None = None
     raw: bool = False
@@ -52,7 +53,7 @@ class Wish(NamedTuple):
         return self.engine not in (None, record.agent_name)
 
 
-def go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
+def go(ctx: Context, wish: Request, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
     """Resume the run that was found, or do what the mode says instead. The exit status.
 
     Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on. `act` does another
@@ -89,8 +90,8 @@ def unattended(ctx: Context, *, strict: bool) -> Mode:
     return "strict" if strict else chosen.get(ctx.settings.fallback, "lenient")
 
 
-def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> Plan:
-    """What goes on with the run, or what the mode says instead. Raises UserError where there is neither."""
+def planned(ctx: Context, wish: Request, mode: Mode, found: Record | UserError) -> Plan:
+    """What continues the run, or what the mode says instead. Raises UserError where there is neither."""
     record = found if isinstance(found, Record) else None
     try:
         if isinstance(found, UserError):
@@ -106,13 +107,13 @@ def planned(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError) -> 
         return otherwise(ctx, wish, mode, record, error)
 
 
-def _go(ctx: Context, wish: Wish, mode: Mode, found: Record | UserError, act: Act) -> int:
+def _go(ctx: Context, wish: Request, mode: Mode, found: Record | UserError, act: Act) -> int:
     plan = planned(ctx, wish, mode, found)
     _say_instead(plan)
     return act(ctx, plan, wish, mode)
 
 
-def _run(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
+def _run(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
     if wish.dry_run:
         from git_agent_runner.attempt.dry_run import dry_run
 
@@ -151,7 +152,7 @@ def _say_instead(plan: Plan) -> None:
     warn(told_instead(plan, plan.instead_of))
 
 
-def attempt(ctx: Context, plan: Plan, wish: Wish) -> Finished:
+def attempt(ctx: Context, plan: Plan, wish: Request) -> Finished:
     """Run the plan, whose doubts are said first."""
     from git_agent_runner.attempt import report
     from git_agent_runner.attempt.run import run
@@ -192,7 +193,7 @@ def refuse_in_hook_of_run(ctx: Context) -> None:
         )
 
 
-def told(ctx: Context, plan: Plan, done: Finished, wish: Wish, mode: Mode) -> int:
+def told(ctx: Context, plan: Plan, done: Finished, wish: Request, mode: Mode) -> int:
     """Tell what the attempt came to; the exit status."""
     from git_agent_runner.attempt import report
 

@@ -12,10 +12,10 @@ from git_agent_runner.core.model import Record
 from git_agent_runner.engines.spec import StoreQuery
 
 if TYPE_CHECKING:
-    from git_agent_runner.attempt.go import Wish
+    from git_agent_runner.attempt.go import Request
 
 
-def handed_over(ctx: Context, wish: Wish, record: Record) -> Plan | Record:
+def handed_over(ctx: Context, wish: Request, record: Record) -> Plan | Record:
     """The run with the other engine's session, which that engine has from then on; on a dry run, what it would run, and
     so where a new window is to do it.
 

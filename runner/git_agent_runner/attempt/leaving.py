@@ -31,7 +31,7 @@ class Left(NamedTuple):
 
 
 def now(where: Repository, environ: Mapping[str, str]) -> Repository | None:
-    """The work tree's facts, asked anew; None where the engine has removed it."""
+    """The work tree's facts, asked again; None where the engine has removed it."""
     try:
         return discover(where.top, scrubbed(environ))
     except UserError:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from git_agent_extractors.live import Decoder
 
 LOOK = 2.0  # seconds between two looks into the store
-SHARE = 50  # and so many times as long as the last one took
+SHARE = 50  # and that many times as long as the last one took
 
 
 class View(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.attempt.checks import able_program, fitting, in_place, other_form
 from git_agent_runner.attempt.start_directory import directory, work_tree_of
-from git_agent_runner.attempt.work_tree import Place, place
+from git_agent_runner.attempt.work_tree import RunPlace, place
 from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.conversation.session import Found, Sought, locate, refuse_entering, session_value
@@ -208,7 +208,7 @@ class _Asked(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """The session to go on with, and where. `record` is the run as it is from here on."""
+    """The session to continue, and where. `record` is the run as it is from here on."""
 
     record: Record
     session: str | None
@@ -291,7 +291,7 @@ def _settled(ctx: Context, record: Record, cwd: str) -> Record:
     return record._replace(cwd=cwd, worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
 
 
-def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> Place:
+def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> RunPlace:
     return place(
         record,
         ctx.repo,

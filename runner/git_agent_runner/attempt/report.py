@@ -126,7 +126,7 @@ def _warn(ctx: Context, done: Finished) -> None:
 
 
 def _as_left(ctx: Context, left: Left | None) -> Context:
-    """What the person stands in is where the engine left it."""
+    """What the person is in is where the engine left it."""
     if left is None or left.top != ctx.repo.top:
         return ctx
     return ctx._replace(repo=ctx.repo._replace(branch=left.branch, head=left.commit))

@@ -15,11 +15,11 @@ from git_agent_runner.find.running import hold
 from git_agent_runner.store import session_locks
 
 if TYPE_CHECKING:
-    from git_agent_runner.attempt.go import Wish
+    from git_agent_runner.attempt.go import Request
 
 
-def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Plan:
-    """The plan that goes on with the run's session, which is in the engine's store as the run left it, where it can be.
+def resume_plan(ctx: Context, wish: Request, record: Record, *, strict: bool) -> Plan:
+    """The plan that continues the run's session, which is in the engine's store as the run left it, where it can be.
 
     Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
     """
@@ -59,7 +59,7 @@ def resume_plan(ctx: Context, wish: Wish, record: Record, *, strict: bool) -> Pl
     return again._replace(restored=todo.copy.saved_at)
 
 
-def _plan(ctx: Context, wish: Wish, record: Record) -> Plan:
+def _plan(ctx: Context, wish: Request, record: Record) -> Plan:
     return plan_resume(
         ctx,
         record,

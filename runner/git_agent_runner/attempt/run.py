@@ -15,7 +15,7 @@ from git_agent_runner.attempt.leaving import Begun
 from git_agent_runner.attempt.live import Live, View
 from git_agent_runner.attempt.plan import Plan
 from git_agent_runner.attempt.settle import Settled, settle, settle_unstarted, work_tree
-from git_agent_runner.attempt.verdict import Asked
+from git_agent_runner.attempt.verdict import Expectation
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.conversation.seat import seat
 from git_agent_runner.core import checkpoints
@@ -115,7 +115,7 @@ def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
 
 
 def _reopened(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
-    """The plan was made without the lock: it holds only if nobody has gone on with the run since."""
+    """The plan was made without the lock: it holds only if nobody has continued the run since."""
     record = plan.record
     lock = hold(ctx, record)
     number = max([record.attempts, *(number + 1 for number in attempts.numbers(ctx.layout, record.run_id))])
@@ -134,8 +134,8 @@ def _minted(plan: Plan) -> Session:
     return Session(plan.engine.field, plan.session) if plan.session else NO_SESSION
 
 
-def _asked(plan: Plan) -> Asked:
-    return Asked(
+def _asked(plan: Plan) -> Expectation:
+    return Expectation(
         kind=plan.kind,
         session=plan.session,
         known=plan.record.session,

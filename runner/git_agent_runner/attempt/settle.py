@@ -12,7 +12,7 @@ from git_agent_extractors.model import NO_SESSION, Session, Transcript
 from git_agent_runner.attempt import evidence, leaving
 from git_agent_runner.attempt.leaving import Begun, Left
 from git_agent_runner.attempt.spending import before, of_attempt, own
-from git_agent_runner.attempt.verdict import Asked, Ended, Verdict, judge
+from git_agent_runner.attempt.verdict import Ended, Expectation, Verdict, judge
 from git_agent_runner.context import Context, later, timestamp
 from git_agent_runner.conversation.backup import keep
 from git_agent_runner.core import checkpoints
@@ -64,7 +64,7 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
 
 
 def settle(
-    ctx: Context, asked: Asked, record: Record, attempt: Attempt, outcome: Outcome, before: Begun | None = None
+    ctx: Context, asked: Expectation, record: Record, attempt: Attempt, outcome: Outcome, before: Begun | None = None
 ) -> Settled:
     """Write what the attempt came to. `before` is what was there before it, if it was not another process's.
 
@@ -168,14 +168,14 @@ def _last_sign(ctx: Context, attempt: Attempt, started: float) -> float:
     return min(max(signs), time.time())
 
 
-def _asked_then(record: Record, attempt: Attempt) -> Asked:
+def _asked_then(record: Record, attempt: Attempt) -> Expectation:
     """What an attempt was to do, from what it wrote down when it began."""
     engine = load(attempt.agent_name)
     version = engine.parse_version(attempt.engine_version) or ()
     known = record.session
     if attempt.kind == "fresh" and attempt.session.value and attempt.session == known:  # its id was printed, and stored
         known = Session(engine.field, attempt.parent_session) if attempt.parent_session else NO_SESSION
-    return Asked(
+    return Expectation(
         kind=attempt.kind,
         session=attempt.session.value if attempt.kind in ("start", "fresh") else attempt.requested_session,
         known=known,
@@ -206,7 +206,7 @@ def _tied_meanwhile(ctx: Context, record: Record) -> str | None:
 
 
 def work_tree(ctx: Context, cwd: str) -> Repository:
-    """The work tree that a run's directory lies in, which need not be the one that the person stands in."""
+    """The work tree that a run's directory lies in, which need not be the one that the person is in."""
     if cwd in (ctx.cwd, ctx.repo.top):
         return ctx.repo
     try:

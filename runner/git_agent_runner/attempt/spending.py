@@ -21,8 +21,8 @@ _TOTALS: dict[str, Version] = {"claude": (2, 1, 201)}
 _NEW = ("start", "fresh")
 
 
-class Turn(NamedTuple):
-    """One attempt, begun or about to begin: `session` is the one that it goes on with."""
+class PricedAttempt(NamedTuple):
+    """One attempt, begun or about to begin: `session` is the one that it continues."""
 
     engine: str
     version: str
@@ -32,19 +32,19 @@ class Turn(NamedTuple):
     session: str | None
 
 
-def of_attempt(attempt: Attempt) -> Turn:
+def of_attempt(attempt: Attempt) -> PricedAttempt:
     session = attempt.requested_session or attempt.session.value
     facts = (attempt.agent_name, attempt.engine_version, attempt.run_id, attempt.number, attempt.kind)
-    return Turn(*facts, session)
+    return PricedAttempt(*facts, session)
 
 
-def of_plan(plan: Plan) -> Turn:
+def of_plan(plan: Plan) -> PricedAttempt:
     record = plan.record
     session = plan.session or record.session.value
-    return Turn(record.agent_name, record.engine_version, record.run_id, record.attempts, plan.kind, session)
+    return PricedAttempt(record.agent_name, record.engine_version, record.run_id, record.attempts, plan.kind, session)
 
 
-def before(ctx: Context, turn: Turn) -> float | None:
+def before(ctx: Context, turn: PricedAttempt) -> float | None:
     """What the engine's figure will hold of earlier attempts, in US dollars; None where nothing tells it."""
     if turn.kind in _NEW or not _tells_totals(turn):
         return 0.0
@@ -77,7 +77,7 @@ def of_event(event: Event, spent: float | None) -> Event:
     return event._replace(data=own(event.data, spent)) if event.kind == "usage" and spent != 0 else event
 
 
-def _tells_totals(turn: Turn) -> bool:
+def _tells_totals(turn: PricedAttempt) -> bool:
     since = _TOTALS.get(turn.engine)
     return since is not None and (load(turn.engine).parse_version(turn.version) or since) >= since
 

@@ -11,7 +11,7 @@ from git_agent_runner.core.model import Resumed
 Kind = Literal["start", "resume", "continue", "fresh", "adopt", "fork"]
 
 
-class Asked(NamedTuple):
+class Expectation(NamedTuple):
     """What the attempt was to do. `session` is the id asked for (resume), or the one that a new session has, if known
     by other means than its output; `known` is the record's, from before.
 
@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
     reported: str | None
 
 
-def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
+def judge(asked: Expectation, transcript: Transcript, ended: Ended) -> Verdict:
     """The one place where an attempt's outcome is decided. Exit status alone is never believed."""
     status = _status(asked, transcript, ended)
     reported = transcript.session.value
@@ -82,7 +82,7 @@ def judge(asked: Asked, transcript: Transcript, ended: Ended) -> Verdict:
     return kept._replace(resumed="as_new")
 
 
-def _judge_new(asked: Asked, status: Status, printed: Session) -> Verdict:
+def _judge_new(asked: Expectation, status: Status, printed: Session) -> Verdict:
     """A fresh session that never began does not cost the run the one it had."""
     session = printed if printed.value else Session(asked.field, asked.session) if asked.session else NO_SESSION
     if asked.kind == "start":
@@ -92,7 +92,7 @@ def _judge_new(asked: Asked, status: Status, printed: Session) -> Verdict:
     return Verdict(status, None, session, asked.known.value, printed.value)
 
 
-def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
+def _judge_silent(asked: Expectation, kept: Verdict) -> Verdict:
     """No id at all: a finished headless engine always prints one, so its silence is a failure of its own."""
     if asked.interactive:
         return kept._replace(resumed="unverified")
@@ -101,7 +101,7 @@ def _judge_silent(asked: Asked, kept: Verdict) -> Verdict:
     return kept._replace(resumed=None if kept.status == "session_missing" else "unverified")
 
 
-def _status(asked: Asked, transcript: Transcript, ended: Ended) -> Status:
+def _status(asked: Expectation, transcript: Transcript, ended: Ended) -> Status:
     """An engine that finished its turn has finished it, whatever signal came after; of an interface nobody knows.
 
     One that we had to end in the middle of its silence was stalled: opencode and gemini retry a 429 without a word.

@@ -14,7 +14,7 @@ from git_agent_runner.git import HEADS, trees
 from git_agent_runner.git.refs import Stray, Worktree, astray, commit_of, newest, stray_at, worktrees
 
 
-class Place(NamedTuple):
+class RunPlace(NamedTuple):
     """The working directory of the next attempt; `note` is a line to say when it is not the recorded one."""
 
     cwd: str
@@ -28,7 +28,7 @@ def place(
     *,
     cwd_override: str | None = None,
     default_directory: str | None = None,
-) -> Place:
+) -> RunPlace:
     """Where `record` runs next. `record.branch` is the run's branch now, after any rename.
 
     `elsewhere(same_repository)` tells if the engine can resume outside the session's directory. No git process while
@@ -68,7 +68,7 @@ def unplaced(repo: Repository, heads: set[str], branch: str, handle: str) -> str
     return f"'{branch}' is checked out nowhere; to continue it: {way}"
 
 
-def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> Place:
+def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> RunPlace:
     """In the work tree that the record names: that one, and no other at its path."""
     top = trees.path_of(repo, record.worktree_id)
     if top is None:
@@ -97,15 +97,15 @@ def _tree_gone(record: Record) -> UserError:
     )
 
 
-def _there(record: Record, repo: Repository, top: str, elsewhere: Callable[[bool], bool]) -> Place:
-    """The recorded directory, and a line where the person stands in another work tree."""
+def _there(record: Record, repo: Repository, top: str, elsewhere: Callable[[bool], bool]) -> RunPlace:
+    """The recorded directory, and a line where the person is in another work tree."""
     found = _existing(record.cwd, record, elsewhere)
     return found if top == repo.top else found._replace(note=f"running in '{record.cwd}', the run's own directory")
 
 
-def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Place:
+def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> RunPlace:
     if os.path.isdir(cwd):
-        return Place(cwd)
+        return RunPlace(cwd)
     fresh = f'git agent resume {record.handle} --cwd DIR --fallback fresh "<message>"'
     bound = (f"mkdir -p {shlex.quote(cwd)}", f"or start a new session in another one: {fresh}")
     raise UserError(
@@ -115,12 +115,12 @@ def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Pl
     )
 
 
-def _moved(record: Record, top: str, why: str) -> Place:
+def _moved(record: Record, top: str, why: str) -> RunPlace:
     """The same subdirectory, if the other work tree has it."""
     same = os.path.normpath(os.path.join(top, os.path.relpath(record.cwd, record.worktree or record.cwd)))
     inside = same == top or same.startswith(top.rstrip("/") + "/")
     cwd = same if inside and os.path.isdir(same) else top
-    return Place(cwd, f"running in '{cwd}', {why}, instead of '{record.cwd}'")
+    return RunPlace(cwd, f"running in '{cwd}', {why}, instead of '{record.cwd}'")
 
 
 def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere: Callable[[bool], bool]) -> UserError:

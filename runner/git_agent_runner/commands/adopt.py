@@ -46,7 +46,7 @@ def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: 
         raise UsageError(f"--cwd: there is no directory '{cwd}'", hints=("give one that exists",))
     ctx = context.load()
     place = None if cwd is None else os.path.realpath(cwd)
-    wanted = decide.Wanted(branch, place, parse.engine_args(), trust)
+    wanted = decide.AdoptRequest(branch, place, parse.engine_args(), trust)
     found = _adoption(ctx, words, wanted)
     record, says, warnings, origin = _tied(ctx, found, wanted) if isinstance(found, Record) else _made(ctx, found)
     for line in says:
@@ -75,7 +75,7 @@ def _made(ctx: Context, adoption: Adoption) -> Adopted:
     return Adopted(record, (*adoption.says, *_replaced(ctx, record, before)), warnings, adoption.origin)
 
 
-def _tied(ctx: Context, run: Record, wanted: decide.Wanted) -> Adopted:
+def _tied(ctx: Context, run: Record, wanted: decide.AdoptRequest) -> Adopted:
     """A run that is here already, whatever it was tied to: it is named."""
     known = decide.known(ctx, run, wanted)
     done = tie(ctx, known)
@@ -88,7 +88,7 @@ def _tied(ctx: Context, run: Record, wanted: decide.Wanted) -> Adopted:
     return Adopted(done.record, (*says, *_replaced(ctx, done.record, done.replaced)), done.warnings, "record")
 
 
-def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.Wanted) -> Adoption | Record:
+def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.AdoptRequest) -> Adoption | Record:
     """What is to be made a run, or the run that is here already."""
     if len(words) > 2:
         raise UsageError("too many words", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
@@ -109,7 +109,7 @@ def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.Wanted) -> Ad
     return decide.session(ctx, engine, chosen, wanted, "store")
 
 
-def _noted(ctx: Context, handle: str, wanted: decide.Wanted) -> Adoption | Record:
+def _noted(ctx: Context, handle: str, wanted: decide.AdoptRequest) -> Adoption | Record:
     found = find(ctx, Where(handle))
     if isinstance(found, Elsewhere):
         return decide.noted(ctx, found.note, wanted)

@@ -1,4 +1,4 @@
-"""`git agent doctor`: what is wrong in this repository, and how to mend it."""
+"""`git agent doctor`: what is wrong in this repository, and how to fix it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from git_agent_runner.maintain.doctor.examine import examine
 from git_agent_runner.maintain.doctor.finding import Finding
 
 SCHEMA = 1
-ROUNDS = 4  # what is mended may show what was hidden by it: a record, then its attempt, then its note
+ROUNDS = 4  # what is fixed may show what was hidden by it: a record, then its attempt, then its note
 
 
 @click.command(short_help="Find and fix what is wrong in this repository")

@@ -18,7 +18,7 @@ from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.review.fixing import held
 from git_agent_runner.review.fixing.check import words_of
-from git_agent_runner.review.fixing.door import Made, Ways, Wish, after, fix, to_apply
+from git_agent_runner.review.fixing.door import FixRequest, Made, Ways, after, fix, to_apply
 
 EVERY = 10.0  # seconds between two lines that say what goes on
 LINES = 40
@@ -59,7 +59,7 @@ def command(
     if hooked and (why := _unwanted(ctx)):
         say(f"nothing is checked: {why}")
         return 0
-    wish = Wish(command, engine, attempts if command else 1, prompt, parse.engine_args())
+    wish = FixRequest(command, engine, attempts if command else 1, prompt, parse.engine_args())
     refuse = _refusal(ctx, wish, timeout, parents)
     return _fixed(ctx, wish, after(timeout), refuse, hooked=hooked, restage=restage)
 
@@ -74,7 +74,9 @@ def _unwanted(ctx: Context) -> str | None:
     return "nothing is staged" if committing and not staged(ctx.environ) else None
 
 
-def _fixed(ctx: Context, wish: Wish, until: float | None, refuse: str | None, *, hooked: bool, restage: bool) -> int:
+def _fixed(
+    ctx: Context, wish: FixRequest, until: float | None, refuse: str | None, *, hooked: bool, restage: bool
+) -> int:
     from git_agent_runner.process.parent import git_gone
 
     over = threading.Event()
@@ -94,7 +96,7 @@ def _fixed(ctx: Context, wish: Wish, until: float | None, refuse: str | None, *,
     return _told(ctx, wish, made, why, hooked=hooked, restage=restage)
 
 
-def _refusal(ctx: Context, wish: Wish, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
+def _refusal(ctx: Context, wish: FixRequest, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
     """Why no agent is to be started now, with the command that does it later."""
     if handle := ctx.environ.get("GIT_AGENT_HANDLE"):
         return f"inside run {handle} no other agent is started: make it pass yourself"
@@ -105,7 +107,7 @@ def _refusal(ctx: Context, wish: Wish, timeout: float | None, parents: tuple[hel
     return f"{hold.manager} has put your unstaged changes aside, so no agent works now; to let one do it: {line}"
 
 
-def _words(wish: Wish, timeout: float | None) -> list[str]:
+def _words(wish: FixRequest, timeout: float | None) -> list[str]:
     """What asks for the same again."""
     options = {
         "-e": wish.engine,
@@ -117,7 +119,7 @@ def _words(wish: Wish, timeout: float | None) -> list[str]:
     return [*words, *([wish.prompt] if wish.prompt else []), *(["--", *wish.given] if wish.given else [])]
 
 
-def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: Wish) -> None:
+def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: FixRequest) -> None:
     """A line at once and every ten seconds, from a thread: nobody waits without knowing for whom."""
     began = time.monotonic()
     what = shlex.join(wish.check) if wish.check else "your prompt"
@@ -133,7 +135,7 @@ def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: Wish) ->
     threading.Thread(target=tell, daemon=True).start()
 
 
-def _told(ctx: Context, wish: Wish, made: Made, why: str | None, *, hooked: bool, restage: bool) -> int:
+def _told(ctx: Context, wish: FixRequest, made: Made, why: str | None, *, hooked: bool, restage: bool) -> int:
     source = f"{made.engine}, run {made.handle}"
     if not made.entries or not made.passes:
         return _unfixed(ctx, wish, made, source)
@@ -149,7 +151,7 @@ def _told(ctx: Context, wish: Wish, made: Made, why: str | None, *, hooked: bool
     return 0
 
 
-def _unfixed(ctx: Context, wish: Wish, made: Made, source: str) -> int:
+def _unfixed(ctx: Context, wish: FixRequest, made: Made, source: str) -> int:
     if made.status != "completed":
         warn(f"{source}: {made.status}")
     if not made.entries:

@@ -12,7 +12,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.adopt import write
-from git_agent_runner.attempt.go import Wish, go, refuse_start
+from git_agent_runner.attempt.go import Request, go, refuse_start
 from git_agent_runner.attempt.plan import Plan, plan_resume
 from git_agent_runner.console import parse
 from git_agent_runner.console.lines import Summary, print_json, print_summary, say, warn
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917  click passes options by name
     old, said = _source(ctx, words, verbose=verbose)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     handover.drop(ctx.layout, message_file)
-    wish = Wish(
+    wish = Request(
         given=parse.engine_args(),
         message=message,
         timeout=timeout,
@@ -123,7 +123,7 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
     return found, message
 
 
-def _attached(ctx: Context, todo: fork.Fork, wish: Wish) -> tuple[str, ...]:
+def _attached(ctx: Context, todo: fork.Fork, wish: Request) -> tuple[str, ...]:
     """Of the words for the engine those that go with the message; the copy has the others. Raises UsageError."""
     found = arguments.find(load(todo.record.agent_name, ctx.environ).options, wish.given, "attachment")
     if found and wish.message is None:
@@ -138,7 +138,7 @@ def _commit(ctx: Context, revision: str) -> str:
     return found
 
 
-def _plan(ctx: Context, todo: fork.Fork, wish: Wish) -> Plan:
+def _plan(ctx: Context, todo: fork.Fork, wish: Request) -> Plan:
     """What sends the message to the copy. Raises UserError as `plan_resume` does."""
     handle = new_handle(random.SystemRandom().choice)  # no run has it
     record = todo.record._replace(handle=handle, run_id=new_run_id(datetime.now(UTC), todo.record.agent_name, handle))

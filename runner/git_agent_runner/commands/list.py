@@ -30,7 +30,7 @@ def command(everything: bool, as_json: bool) -> int:
     """List this repository's runs, those of all branches and work trees, newest first."""
     ctx = context.look()
     now = time.time()
-    wanted = listing.Wanted(None if everything else NEWEST, reviews=everything)
+    wanted = listing.ListRequest(None if everything else NEWEST, reviews=everything)
     found = listing.listing(ctx.layout, now, wanted, ctx.runs.warn)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)

@@ -16,7 +16,7 @@ from git_agent_runner.engines import wording
 from git_agent_runner.find.resolve import resolve
 from git_agent_runner.git import settings
 from git_agent_runner.maintain import sharing
-from git_agent_runner.maintain.sharing import Both
+from git_agent_runner.maintain.sharing import BothSides
 from git_agent_runner.review import noted
 from git_agent_runner.store import notes
 from git_agent_runner.store.notes import joining
@@ -80,7 +80,7 @@ def status(remote: str | None, as_json: bool) -> int:
     return 0
 
 
-def _tell(ctx: Context, remote: str, done: Both, *, as_json: bool) -> None:
+def _tell(ctx: Context, remote: str, done: BothSides, *, as_json: bool) -> None:
     runs, reviews = done
     if notes.exists(ctx.repo) and notes.ensure_config(ctx.repo):
         say("set up git to keep agent notes through amend and rebase (shown once)")
@@ -98,7 +98,7 @@ def _tell(ctx: Context, remote: str, done: Both, *, as_json: bool) -> None:
 
 
 def _way_on(ctx: Context) -> str:
-    """How to go on with what came for this branch."""
+    """How to continue with what came for this branch."""
     try:
         found = resolve(ctx.repo, settings.read(ctx.repo), ctx.runs, time.time())
     except UserError:

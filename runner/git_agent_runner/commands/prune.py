@@ -16,7 +16,7 @@ from git_agent_runner.core.clock import age, duration, told
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.text import shown
 from git_agent_runner.maintain import pruning
-from git_agent_runner.maintain.pruning import Criteria, Run
+from git_agent_runner.maintain.pruning import Criteria, PruneItem
 from git_agent_runner.store.records import listing
 from git_agent_runner.store.records.rows import Row
 
@@ -108,7 +108,7 @@ def _named(ctx: Context, rows: list[Row], handles: tuple[str, ...]) -> list[Row]
     return found
 
 
-def _removed(ctx: Context, run: Run, *, with_notes: bool) -> Run:
+def _removed(ctx: Context, run: PruneItem, *, with_notes: bool) -> PruneItem:
     try:
         pruning.remove(ctx, run, with_notes=with_notes)
     except UserError as error:
@@ -116,7 +116,7 @@ def _removed(ctx: Context, run: Run, *, with_notes: bool) -> Run:
     return run
 
 
-def _print(runs: list[Run], now: float, *, dry_run: bool) -> None:
+def _print(runs: list[PruneItem], now: float, *, dry_run: bool) -> None:
     gone = [run for run in runs if not run.kept]
     if gone:
         print(table(("HANDLE", "ENGINE", "BRANCH", "WHEN", "SIZE"), [_cells(run, now) for run in gone]))
@@ -129,7 +129,7 @@ def _print(runs: list[Run], now: float, *, dry_run: bool) -> None:
     )
 
 
-def _cells(run: Run, now: float) -> tuple[str, ...]:
+def _cells(run: PruneItem, now: float) -> tuple[str, ...]:
     row = run.row
     return (row.handle, row.agent_name, row.branch or "(detached)", age(row.updated_at, now), _size(run.size))
 
@@ -142,7 +142,7 @@ def _size(count: float) -> str:
     return f"{count:.1f} GiB"
 
 
-def _object(runs: list[Run], *, dry_run: bool) -> dict[str, Any]:
+def _object(runs: list[PruneItem], *, dry_run: bool) -> dict[str, Any]:
     """Schema 1 of `prune --json`; docs/json.md describes it."""
     gone = [run for run in runs if not run.kept]
     return {
@@ -154,7 +154,7 @@ def _object(runs: list[Run], *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _facts(run: PruneItem) -> dict[str, Any]:
     row = run.row
     return {
         "handle": row.handle,

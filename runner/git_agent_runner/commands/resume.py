@@ -1,4 +1,4 @@
-"""`git agent resume`: go on with this branch's session, or say plainly why not."""
+"""`git agent resume`: continue this branch's session, or say plainly why not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.adopt.found import found
-from git_agent_runner.attempt.go import Act, Mode, Wish, configured, go
+from git_agent_runner.attempt.go import Act, Mode, Request, configured, go
 from git_agent_runner.console import parse
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError
@@ -105,7 +105,7 @@ def command(  # noqa: PLR0917  click passes options by name
     if everything:
         return _all(ctx, message, jobs, strict=strict, kill=kill, timeout=timeout, dry_run=dry_run, as_json=as_json)
     interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
-    wish = Wish(
+    wish = Request(
         engine=engine,
         given=parse.engine_args(),
         message=message or (None if interactive else ctx.settings.continue_message),
@@ -135,7 +135,7 @@ def _opening() -> Act:
 def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> int:
     from git_agent_runner.unattended import pool, resume_all  # a rare need
 
-    return resume_all.resume_all(ctx, resume_all.Wanted(message, jobs=jobs or pool.JOBS, **wanted))
+    return resume_all.resume_all(ctx, resume_all.ResumeAllRequest(message, jobs=jobs or pool.JOBS, **wanted))
 
 
 def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, everything: bool) -> None:

@@ -18,8 +18,8 @@ from git_agent_runner.core.text import shown
 from git_agent_runner.review import content, door
 from git_agent_runner.review import report as told
 from git_agent_runner.review.content import Change
-from git_agent_runner.review.door import Report, Wish
-from git_agent_runner.review.report import Result
+from git_agent_runner.review.door import ReviewReport, ReviewRequest
+from git_agent_runner.review.report import ChangeResult
 from git_agent_runner.review.verdict import SEVERITIES
 
 BLOCK, NO_VERDICT = 1, 3
@@ -88,7 +88,7 @@ class What(NamedTuple):
 @click.option("--max-diff", callback=_bytes, metavar="SIZE", default="200k", help="Show no more than this; 200k.")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Leave these files out; repeatable.")
 @click.option("--again", is_flag=True, help="Ask though the verdict on exactly this is known.")
-@click.option("--fresh", is_flag=True, help="Do not go on with the branch's last review.")
+@click.option("--fresh", is_flag=True, help="Do not continue the branch's last review.")
 @click.option("--trust", is_flag=True, help="Let verdicts in notes count, whoever wrote them.")
 @click.option("--inside-runs", is_flag=True, help="In a hook: review what agents commit, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -138,7 +138,7 @@ def command(  # noqa: PLR0917  click passes options by name
             return review_after.show(ctx, show, block, trusted=trust, as_json=as_json)
         return review_after.fix(ctx, fix or "", trusted=trust, as_json=as_json)
     hook = background or _in_hook(ctx, push=push)
-    wish = Wish(
+    wish = ReviewRequest(
         engine,
         rules,
         exclude,
@@ -159,7 +159,7 @@ def command(  # noqa: PLR0917  click passes options by name
         if background:
             return _begin(ctx, commit or "HEAD", wish)
     except UserError as error:
-        return told.report(ctx, [Result(commit or "the change", error)], output)
+        return told.report(ctx, [ChangeResult(commit or "the change", error)], output)
     return told.report(ctx, _all(ctx, What(staged, span_, commit, push, words), wish, output, wait), output)
 
 
@@ -187,25 +187,25 @@ def _wanted(ctx: Context, *, inside_runs: bool, push: bool) -> bool:
     return False
 
 
-def _begin(ctx: Context, revision: str, wish: Wish) -> int:
+def _begin(ctx: Context, revision: str, wish: ReviewRequest) -> int:
     """Queue the commit for the background."""
     from git_agent_runner.review import queue
 
     commit = ctx.repo.head if revision == "HEAD" and ctx.repo.head else content.commit_of(ctx, revision)
     rules = wish.rules and os.path.abspath(os.path.join(ctx.cwd, wish.rules))
-    queue.put(ctx, queue.Job(commit, ctx.repo.branch, wish._replace(rules=rules, watched=False)))
+    queue.put(ctx, queue.ReviewJob(commit, ctx.repo.branch, wish._replace(rules=rules, watched=False)))
     return 0
 
 
-def _all(ctx: Context, what: What, wish: Wish, output: told.Output, wait: float | None) -> list[Result]:
+def _all(ctx: Context, what: What, wish: ReviewRequest, output: told.Output, wait: float | None) -> list[ChangeResult]:
     """What came of each change, in the order in which they were given."""
-    done: list[Result] = []
+    done: list[ChangeResult] = []
     for name, change in _changes(ctx, what):
         if isinstance(change, UserError):
-            done.append(Result(name, change))
+            done.append(ChangeResult(name, change))
             continue
         if change.commit is None:
-            done.append(Result(name, _one(ctx, change, wish, output)))
+            done.append(ChangeResult(name, _one(ctx, change, wish, output)))
             continue
         from git_agent_runner.review import span
 
@@ -216,14 +216,14 @@ def _all(ctx: Context, what: What, wish: Wish, output: told.Output, wait: float 
         except UserError as error:
             if error.exit_status != FATAL:
                 raise
-            done.append(Result(name, error))
+            done.append(ChangeResult(name, error))
             continue
         for report in parts.known:
             _file(ctx, report)
             if report.verdict or not parts.left:
-                done.append(Result(report.change.what, report))
+                done.append(ChangeResult(report.change.what, report))
         for part in parts.left:
-            result = Result(part.what, _one(ctx, part, wish, output))
+            result = ChangeResult(part.what, _one(ctx, part, wish, output))
             done.append(result._replace(overruled=parts.overruled))
     return done
 
@@ -253,8 +253,8 @@ def _lines(given: bytes) -> list[str]:
     return [line for line in given.decode("utf-8", "surrogateescape").split("\n") if line]
 
 
-def _one(ctx: Context, change: Change, wish: Wish, output: told.Output) -> Report | UserError:
-    with told.Progress(ctx, wish.timeout, output) as progress:
+def _one(ctx: Context, change: Change, wish: ReviewRequest, output: told.Output) -> ReviewReport | UserError:
+    with told.ProgressLine(ctx, wish.timeout, output) as progress:
         try:
             report = door.review(ctx, change, wish, progress.begin)
         except UserError as error:
@@ -265,7 +265,7 @@ def _one(ctx: Context, change: Change, wish: Wish, output: told.Output) -> Repor
     return report
 
 
-def _file(ctx: Context, report: Report) -> None:
+def _file(ctx: Context, report: ReviewReport) -> None:
     try:
         door.file(ctx, report)
     except UserError as error:

@@ -11,7 +11,7 @@ from git_agent_runner.console.lines import print_json, table
 from git_agent_runner.context import Context
 from git_agent_runner.core.clock import age
 from git_agent_runner.review import form, noted, outcomes, queue
-from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.outcomes import ReviewOutcome
 
 NEWEST = 50
 
@@ -46,11 +46,11 @@ def command(unread: bool, everything: bool, as_json: bool) -> int:
     return 0
 
 
-def _elsewhere(ctx: Context, known: set[str]) -> list[Outcome]:
+def _elsewhere(ctx: Context, known: set[str]) -> list[ReviewOutcome]:
     """What only notes know, the newest of each commit."""
     commits = [commit for commit in noted.every(ctx.repo) if commit not in known]
     return [
-        Outcome(
+        ReviewOutcome(
             commit,
             None,
             notes[0].reviewed_at,
@@ -64,7 +64,7 @@ def _elsewhere(ctx: Context, known: set[str]) -> list[Outcome]:
     ]
 
 
-def _cells(one: Outcome, now: float) -> tuple[str, ...]:
+def _cells(one: ReviewOutcome, now: float) -> tuple[str, ...]:
     word = "none" if one.verdict is None else "block" if one.verdict.blocks else "pass"
     text = one.verdict.summary if one.verdict else one.error[1] if one.error else ""
     where = f"{one.engine or ''}{f' at {one.host}' if one.host else ''}"

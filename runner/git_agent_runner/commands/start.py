@@ -8,7 +8,7 @@ import time
 import click
 
 from git_agent_runner import context
-from git_agent_runner.attempt.go import Wish, attempt, go, told, unattended
+from git_agent_runner.attempt.go import Request, attempt, go, told, unattended
 from git_agent_runner.attempt.plan import choose_engine, plan_start
 from git_agent_runner.console import parse
 from git_agent_runner.console.lines import say
@@ -88,7 +88,7 @@ def command(  # noqa: PLR0917  click passes options by name
         return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
     if jobs is not None:
         raise UsageError("--jobs needs --branch or --branches-from", hints=("one run is one job",))
-    wish = Wish(
+    wish = Request(
         engine=engine,
         given=parse.engine_args(),
         message=message,
@@ -145,4 +145,6 @@ def _on_branches(
 
     named = (*names, *(start_many.read_names(file) if file is not None else ()))
     given = parse.engine_args()
-    return start_many.start_all(ctx, start_many.Wanted(named, message, words, given, jobs or pool.JOBS, as_json))
+    return start_many.start_all(
+        ctx, start_many.StartManyRequest(named, message, words, given, jobs or pool.JOBS, as_json)
+    )

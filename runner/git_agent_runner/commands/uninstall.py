@@ -32,7 +32,7 @@ _NOTES = (
 _FILES = ("agent-none", "agent-sources")  # what hooks keep in each work tree's own git directory
 
 
-class Piece(NamedTuple):
+class Leftover(NamedTuple):
     """Something of ours, and how it is removed."""
 
     what: str
@@ -77,23 +77,23 @@ def _refuse_live(ctx: Context) -> None:
             )
 
 
-def _pieces(ctx: Context) -> Iterator[Piece]:
+def _pieces(ctx: Context) -> Iterator[Leftover]:
     """In the order in which they are removed: what a run finds its way by goes first, its own files last."""
     from git_agent_hooks import install as hooks
 
     if names := hooks.installed(ctx):
-        yield Piece(f"hooks: {', '.join(names)}", partial(hooks.uninstall, ctx))
+        yield Leftover(f"hooks: {', '.join(names)}", partial(hooks.uninstall, ctx))
     for file in _config_files(ctx):
         for key, pattern in _settings(file):
-            yield Piece(f"setting {key}", partial(_unset, file, key, pattern))
+            yield Leftover(f"setting {key}", partial(_unset, file, key, pattern))
     if refs := _refs(ctx):
         orders = "".join(f"option no-deref\ndelete {ref}\n" for ref in refs)
-        yield Piece(f"notes and other refs: {', '.join(refs)}", partial(_in_common, ctx, "update-ref", stdin=orders))
+        yield Leftover(f"notes and other refs: {', '.join(refs)}", partial(_in_common, ctx, "update-ref", stdin=orders))
     files = [f"{folder}/{name}" for folder in _git_dirs(ctx) for name in _FILES]
     if known := [path for path in files if os.path.lexists(path)]:
-        yield Piece(f"files: {', '.join(known)}", partial(_unlink, known))
+        yield Leftover(f"files: {', '.join(known)}", partial(_unlink, known))
     if os.path.lexists(ctx.layout.root):
-        yield Piece(f"all runs: {ctx.layout.root}", partial(_remove, ctx.layout.root))
+        yield Leftover(f"all runs: {ctx.layout.root}", partial(_remove, ctx.layout.root))
 
 
 def _unlink(paths: list[str]) -> None:

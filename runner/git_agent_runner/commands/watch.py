@@ -15,7 +15,7 @@ from git_agent_runner.process.signals import ENDING, caught
 from git_agent_runner.store.files import locks
 from git_agent_runner.unattended.policies import places
 from git_agent_runner.unattended.policies.model import Policy
-from git_agent_runner.unattended.policies.watch import Told, Watch
+from git_agent_runner.unattended.policies.watch import RunReport, Watch
 
 SCHEMA = 1
 JOBS = 4
@@ -81,7 +81,7 @@ def _announce(policy: Policy) -> None:
         say(f"policy: {origin}")
 
 
-def _report(told: list[Told], *, as_json: bool) -> None:
+def _report(told: list[RunReport], *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": SCHEMA, "runs": [one._asdict() for one in told]})
     elif told:

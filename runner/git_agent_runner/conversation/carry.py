@@ -43,7 +43,7 @@ class Carry(NamedTuple):
 def needed(
     ctx: Context, engine: Engine, version: Version, known: Record, record: Record, session: str | None
 ) -> Carry | None:
-    """What has to be carried, if anything. `known` is the record as it is stored, `record` the one to go on with,
+    """What has to be carried, if anything. `known` is the record as it is stored, `record` the one to continue,
     `session` the id that the person gave.
 
     Raises UserError `repository_copied` and `directory_bound` where something would have to be, and cannot.
@@ -133,7 +133,7 @@ def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, orig
 
 
 def _salt(ctx: Context, record: Record) -> str:
-    """The same until the record is written anew: what a dry run says comes true, and the next copy is another one."""
+    """The same until the record is rewritten: what a dry run says comes true, and the next copy is another one."""
     changed = os.stat(ctx.layout.index_file(record.handle)).st_ctime_ns
     return f"{directory_id(ctx.layout.common_dir)} {changed}"
 

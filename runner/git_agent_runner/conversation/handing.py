@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_agent_runner.conversation.messages import Call, Message
+from git_agent_runner.conversation.messages import Message, ToolCall
 from git_agent_runner.core.clock import known
 from git_agent_runner.core.errors import UserError
 
@@ -77,7 +77,7 @@ def told(message: Message) -> str:
     return "\n\n".join(filter(None, (message.text.strip("\n"), *named, *map(_told, message.calls))))
 
 
-def _told(call: Call) -> str:
+def _told(call: ToolCall) -> str:
     given = f"[The tool {call.name or 'of no known name'} was run with:]\n{_fenced(call.given)}"
     if call.gave is None:
         return f"{given}\n[What it returned is not known.]"

@@ -16,7 +16,7 @@ _LONGEST = 8192  # characters of what a tool was given, or gave
 _TAIL = 2048
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """One use of a tool. `gave` is None where no result is known."""
 
     name: str
@@ -31,7 +31,7 @@ class Message(NamedTuple):
     user: bool
     text: str
     at: float | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     attached: tuple[str, ...] = ()
 
 
@@ -40,7 +40,7 @@ class Gathering:
 
     def __init__(self) -> None:
         self._messages: list[tuple[Message, list[int]]] = []
-        self._calls: list[Call] = []
+        self._calls: list[ToolCall] = []
         self._by_key: dict[str, list[int]] = {}
 
     def add(
@@ -52,7 +52,7 @@ class Gathering:
 
     def call(self, name: object, key: object, given: Any) -> list[int]:
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        self._calls.append(Call(name if isinstance(name, str) else "", clipped(text)))
+        self._calls.append(ToolCall(name if isinstance(name, str) else "", clipped(text)))
         number = len(self._calls) - 1
         self._by_key.setdefault(str(key), []).append(number)
         return [number]

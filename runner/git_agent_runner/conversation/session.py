@@ -1,4 +1,4 @@
-"""Which session does a run go on with, and does its engine still have it? Looks; starts and writes nothing."""
+"""Which session does a run continue, and does its engine still have it? Looks; starts and writes nothing."""
 
 from __future__ import annotations
 

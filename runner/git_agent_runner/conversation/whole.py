@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import formats, place
-from git_agent_runner.conversation.messages import Call, Message
+from git_agent_runner.conversation.messages import Message, ToolCall
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
 from git_agent_runner.conversation.session import Sought, locate
@@ -69,7 +69,7 @@ def earlier(ctx: Context, record: Record, session: str, end: float | None) -> tu
 
 def source(ctx: Context, engine: Engine, record: Record, session: str, *, copied: bool = False) -> Bundle:
     """The run's session as it is now, from the engine's store or as our copy. `copied`: as its last attempt left it;
-    so it is taken in a copy of a repository, whose original goes on with the session in the store.
+    so it is taken in a copy of a repository, whose original continues the session in the store.
 
     Raises UserError as `sessions.locate` does, and `session_unreadable`.
     """
@@ -136,7 +136,9 @@ def _message(found: Any) -> Message:
     user, text, at, calls, attached = found
     if not isinstance(text, str) or not isinstance(at, int | float | None):
         raise TypeError
-    return Message(bool(user), text, at, tuple(Call(*map(_plain, call)) for call in calls), tuple(map(str, attached)))
+    return Message(
+        bool(user), text, at, tuple(ToolCall(*map(_plain, call)) for call in calls), tuple(map(str, attached))
+    )
 
 
 def _plain(value: Any) -> Any:

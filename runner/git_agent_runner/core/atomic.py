@@ -22,7 +22,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
     """Replace the file `path` by `data`. Raises UserError `write_failed`; the old file then stands as it was.
 
     The temporary file is unique, since two writers with one name would mix their bytes, and lies in the same
-    folder, since only there is a rename atomic. `durable` False leaves out both fsyncs: for what can be derived anew.
+    folder, since only there is a rename atomic. `durable` False leaves out both fsyncs: for what can be derived again.
     """
     folder, name = os.path.split(path)
     temporary = f"{folder}/.{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"

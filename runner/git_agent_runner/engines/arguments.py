@@ -10,7 +10,7 @@ from git_agent_runner.engines.spec import Option, Role, Version, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# Ours to give anew with every attempt, or resolved into the record: never passed on as they were given.
+# Ours to give again with every attempt, or resolved into the record: never passed on as they were given.
 _OURS: frozenset[Role] = frozenset({"selector", "format", "prompt", "interactive", "directory", "exit"})
 _NOT_RECORDED: frozenset[Role] = _OURS | {"attachment"}
 
@@ -74,7 +74,7 @@ def strays(options: tuple[Option, ...], args: tuple[str, ...]) -> tuple[str, ...
 
 
 def overlay(options: tuple[Option, ...], recorded: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
-    """Recorded launch args with newly given ones: a flag given anew replaces its old value, and what it excludes.
+    """Recorded launch args with newly given ones: a flag given again replaces its old value, and what it excludes.
 
     Those that repeat and variadic ones add up instead, as they do within one command line. codex refuses any
     other flag that is there twice ("cannot be used multiple times", clap), and yargs makes a list of its values.

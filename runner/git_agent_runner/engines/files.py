@@ -1,4 +1,4 @@
-"""Read the heads of engines' JSON-lines files: bounded, ordinary files only, torn lines passed over."""
+"""Read the heads of engines' JSON-lines files: bounded, ordinary files only, torn lines skipped."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def once(query: StoreQuery, key: object, ask: Callable[[], T]) -> T:
 
 
 def below(folder: str, depth: int) -> Iterator[str]:
-    """The files so many folders below this one, the last names first. Raises OSError."""
+    """The files that many folders below this one, the last names first. Raises OSError."""
     for name in reversed(names(folder)):
         if depth:
             yield from below(f"{folder}/{name}", depth - 1)

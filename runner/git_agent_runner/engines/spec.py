@@ -40,7 +40,7 @@ class Option(NamedTuple):
     `after` is the first version that accepts it after a `resume` subcommand (codex); None is never. `value` "many"
     is variadic: it eats every following word that is no flag. `repeats` marks one that may stand there twice, each with
     a value of its own. `excludes` names others that say the opposite, or that it overrules or is overruled by: given
-    anew, it takes their place. `widens` marks what a note alone may not ask for.
+    again, it takes their place. `widens` marks what a note alone may not ask for.
     """
 
     names: tuple[str, ...]

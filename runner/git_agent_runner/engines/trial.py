@@ -1,4 +1,4 @@
-"""`git agent engines test`: ask an engine's program anew, and say whether it can resume a session by its id."""
+"""`git agent engines test`: ask an engine's program again, and say whether it can resume a session by its id."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from git_agent_runner.engines.refuse import check_version
 from git_agent_runner.engines.spec import Engine, Version, dotted
 
 SCHEMA = 1
-# The flags by which engines take the id of a session to go on with; codex has a subcommand instead.
+# The flags by which engines take the id of a session to continue; codex has a subcommand instead.
 BY_ID = {"--resume", "--session"}
 
 
 class Tested(NamedTuple):
-    """What came of it. `error` is why it cannot resume by id; `command` then shows or mends that, to be pasted."""
+    """What came of it. `error` is why it cannot resume by id; `command` then shows or fixes that, to be pasted."""
 
     engine: str
     binary: str | None = None

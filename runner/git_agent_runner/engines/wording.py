@@ -8,7 +8,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines import MODULES, load
 
 
-class Known(Protocol):
+class NamedRun(Protocol):
     """What a record and a row of the list say of a run."""
 
     @property
@@ -17,8 +17,8 @@ class Known(Protocol):
     def agent_name(self) -> str: ...
 
 
-def resume(run: Known, *options: str) -> str:
-    """What goes on with this run's session."""
+def resume(run: NamedRun, *options: str) -> str:
+    """What continues this run's session."""
     return " ".join(("git agent resume", run.handle, *options, message(run.agent_name)))
 
 

@@ -1,4 +1,4 @@
-"""Runs that a branch without a pointer may go on with: by note, then by record; and the words when there is none."""
+"""Runs that a branch without a pointer may continue: by note, then by record; and the words when there is none."""
 
 from __future__ import annotations
 

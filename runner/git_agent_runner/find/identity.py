@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.model import Repository
 from git_agent_runner.git import HEADS, refs
-from git_agent_runner.git.refs import Entry
+from git_agent_runner.git.refs import ReflogEntry
 from git_agent_runner.git.settings import Config
 from git_agent_runner.store import pointer
 
@@ -33,7 +33,7 @@ _WORK = ("commit", "cherry-pick", "revert", "am")
 _NOW = 2.0**52  # later than any time that there is
 
 
-class Run(Protocol):
+class KnownRun(Protocol):
     """What a record, a row of the list and a note say of a run."""
 
     @property
@@ -53,7 +53,7 @@ class Span(NamedTuple):
     since: float
     until: float = inf
 
-    def has(self, run: Run, *, held: bool) -> bool:
+    def has(self, run: KnownRun, *, held: bool) -> bool:
         """Did the run end under this name? Reflogs know seconds: of the runs that ended within the first one, those
         that began before it are an earlier branch's. If the branch has the run's pointer, those count, too, and one
         that ended later than the name: then another clock has dated the rename.
@@ -96,7 +96,7 @@ class Claim(IntEnum):
     OWN = 5  # the branch had the record's name at the record's time
 
 
-def lived(name: str, entries: Iterable[Entry], remotes: tuple[str, ...], now: float) -> Life:
+def lived(name: str, entries: Iterable[ReflogEntry], remotes: tuple[str, ...], now: float) -> Life:
     """What a reflog, its oldest entry first, tells of the branch that is called `name` now."""
     entries = [entry for entry in entries if entry.when <= now]  # the future was written by a clock that was wrong
     moves = [(entry.when, found.group(1, 2)) for entry in entries if (found := _MOVED.fullmatch(entry.what))]
@@ -115,7 +115,7 @@ def lived(name: str, entries: Iterable[Entry], remotes: tuple[str, ...], now: fl
     return Life(tuple(spans), source, unsure, worked)
 
 
-def _beginning(first: Entry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
+def _beginning(first: ReflogEntry, name: str, remotes: tuple[str, ...]) -> tuple[float, bool]:
     """(since when the branch is there, whether that is its birth); a clone, a first commit, and the remote branch of
     the same name are older than their local branch.
     """
@@ -134,7 +134,7 @@ def _beginning(first: Entry, name: str, remotes: tuple[str, ...]) -> tuple[float
 class Identities:
     """All branches of a repository and the runs that are theirs; each reflog is read once, when it is asked for."""
 
-    def __init__(self, repo: Repository, config: Config, now: float, record: Callable[[str], Run | None]) -> None:
+    def __init__(self, repo: Repository, config: Config, now: float, record: Callable[[str], KnownRun | None]) -> None:
         self.pointers = pointer.every(repo, config)
         self._repo = repo
         self._remotes = config.subsections("remote", "url")
@@ -193,7 +193,7 @@ class Identities:
             self._lives[name] = None if entries is None else self._life(name, entries)
         return self._lives[name]
 
-    def _life(self, name: str, entries: list[Entry]) -> Life:
+    def _life(self, name: str, entries: list[ReflogEntry]) -> Life:
         life = lived(name, entries, self._remotes, self._now)
         if len(life.spans) == 1 and not life.unsure:
             return life
@@ -208,7 +208,7 @@ class Identities:
         if others and len(own) > 1:
             # A pointer is written alone: this branch was moved onto one that bore the name, and had a pointer, too.
             return life._replace(spans=(last,), unsure=frozenset(others))
-        # A ref file is made anew whenever the branch moves: it was there at that time, and may be older.
+        # A ref file is made again whenever the branch moves: it was there at that time, and may be older.
         last = last._replace(since=min(last.since, self._file_time(name)))
         return life._replace(spans=(last,), unsure=life.unsure | others)
 
@@ -218,7 +218,7 @@ class Identities:
         except OSError:  # packed, or in a reftable
             return inf
 
-    def claim(self, name: str, run: Run) -> Claim:
+    def claim(self, name: str, run: KnownRun) -> Claim:
         """How good a claim the branch of this name has to the run."""
         held = run.handle in self.pointers.get(name, ())
         life = self.life(name)
@@ -233,7 +233,7 @@ class Identities:
         before = held and _had(run, life, life.source, held=True) and not self._left_over(name, run)
         return Claim.HEIR if before else Claim.NONE
 
-    def _left_over(self, name: str, run: Run) -> bool:
+    def _left_over(self, name: str, run: KnownRun) -> bool:
         """Is it the pointer of a branch that a copy was moved onto? The copy brought one only, its source's newest, and
         what was there before has the name that it was moved onto.
         """
@@ -241,7 +241,7 @@ class Identities:
         others = [other for handle in held if (other := self._record(handle)) and other.branch != name]
         return any(run.branch == name or _later(other, run) for other in others)
 
-    def rival(self, name: str, run: Run) -> str | None:
+    def rival(self, name: str, run: KnownRun) -> str | None:
         """Another branch that has a better claim to this run; an equal one will do if it alone has the pointer."""
         ours, holders = self.claim(name, run), self.holders(run.handle)
         if ours in (Claim.HEIR, Claim.MOVED) and (owner := self.owner(run)) != name:
@@ -250,7 +250,7 @@ class Identities:
         least = ours + 1 if name in holders else max(ours, Claim.HEIR)
         return next((other for other in others if self.claim(other, run) >= least), None)
 
-    def owner(self, run: Run, among: Iterable[str] | None = None) -> str | None:
+    def owner(self, run: KnownRun, among: Iterable[str] | None = None) -> str | None:
         """The name that the run's branch has now; None where it has no branch, or that is gone. `among`: the branches
         to look at, by default all.
         """
@@ -273,14 +273,14 @@ class Identities:
             self.learn(near)
         return [row._replace(branch=self.owner(row, near) or row.branch) if row.handle in odd else row for row in rows]
 
-    def _best(self, run: Run, names: Iterable[str]) -> str | None:
+    def _best(self, run: KnownRun, names: Iterable[str]) -> str | None:
         claims = {name: self.claim(name, run) for name in names if self.life(name)}
         holders = self.holders(run.handle)
         best = max(claims, key=lambda name: (claims[name], name in holders, name == run.branch), default=None)
         return best if best and claims[best] else None
 
 
-def _had(run: Run, life: Life, spans: tuple[Span, ...], *, held: bool) -> bool:
+def _had(run: KnownRun, life: Life, spans: tuple[Span, ...], *, held: bool) -> bool:
     """Did the run end under one of these names of the branch? Where it had a name twice, its pointer proves nothing
     for the first time: a branch that bore the name in between, and that it was moved onto, has left one.
     """
@@ -294,11 +294,11 @@ def _names(life: Life, *, after: Span) -> set[str]:
     return {span.name for span in spans[spans.index(after) + 1 :]}
 
 
-def _later(one: Run, other: Run) -> bool:
+def _later(one: KnownRun, other: KnownRun) -> bool:
     return (moment(one.updated_at) or 0.0) > (moment(other.updated_at) or 0.0)
 
 
-def _witnessed(span: Span, own: list[Run]) -> Span:
+def _witnessed(span: Span, own: list[KnownRun]) -> Span:
     """The branch's own run may have ended under an old name after the rename, which then another clock dated."""
     ends = [math.floor(ended) for run in own if run.branch == span.name and (ended := moment(run.updated_at))]
     return span._replace(until=max([span.until, *ends]))

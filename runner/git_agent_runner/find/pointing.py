@@ -48,7 +48,7 @@ def _take_along(ctx: Context, identities: Identities, branch: str) -> None:
 
 def owner(ctx: Context, record: Record) -> str | None:
     """The name that the run's branch has after all that happened while the engine ran. None where it was deleted: one
-    made anew with its name must not inherit the run.
+    made again with its name must not inherit the run.
     """
     return _owner(ctx, _identities(ctx), record, Claim.HEIR)
 
@@ -116,6 +116,6 @@ def _begun(ctx: Context, identities: Identities, handle: str, branch: str) -> fl
 
 
 def _identities(ctx: Context) -> Identities:
-    """As things are at this moment: the configuration is read anew."""
+    """As things are at this moment: the configuration is read again."""
     search = Search(ctx.repo, settings.read(ctx.repo), ctx.runs, time.time())
     return search.identities

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Note, Record, Repository
-from git_agent_runner.find.identity import Claim, Identities, Run
+from git_agent_runner.find.identity import Claim, Identities, KnownRun
 from git_agent_runner.git import HEADS, refs
 from git_agent_runner.git.settings import Config
 from git_agent_runner.store.records.document import CorruptRecord
@@ -77,9 +77,9 @@ class Search:
         return self._listed(newest=count)
 
     def _listed(self, **what: Any) -> list[Row]:
-        from git_agent_runner.store.records.listing import Wanted, work  # not for a branch with a pointer
+        from git_agent_runner.store.records.listing import ListRequest, work  # not for a branch with a pointer
 
-        rows, problems = work(self.index.layout, self.now, Wanted(**what), self.index.warn)
+        rows, problems = work(self.index.layout, self.now, ListRequest(**what), self.index.warn)
         self.says |= dict.fromkeys(problem.message for problem in problems)
         return rows
 
@@ -136,7 +136,7 @@ class Search:
         life = self.identities.life(self.branch) if self.branch else None
         return {*(life.names if life else ()), *filter(None, (self.branch,))}
 
-    def counts(self, run: Run, *, noted: bool = False) -> bool:
+    def counts(self, run: KnownRun, *, noted: bool = False) -> bool:
         """May this run be this branch's? If not, the reason is kept for the message. `noted`: on the branch's own
         commits, which is more than a name.
         """

@@ -59,7 +59,7 @@ def repoint(ctx: Context, record: Record) -> None:
 
 def point(ctx: Context, record: Record) -> None:
     """Let the run's branch point at it, or mark the work tree of one without. A branch that is unborn has a pointer,
-    too; one that is gone has none, since a branch made anew with its name would inherit it. Raises ConfigError.
+    too; one that is gone has none, since a branch made again with its name would inherit it. Raises ConfigError.
     """
     name = record.branch
     if name is None and record.worktree_id == trees.here(ctx.repo):

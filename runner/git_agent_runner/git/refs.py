@@ -25,7 +25,7 @@ class Branches(NamedTuple):
     bases: tuple[str, ...]
 
 
-class Entry(NamedTuple):
+class ReflogEntry(NamedTuple):
     """One entry of a reflog: when, in seconds since the epoch, and git's words for what was done."""
 
     when: int
@@ -39,7 +39,7 @@ class Worktree(NamedTuple):
     branch: str | None
 
 
-class Summary(NamedTuple):
+class CommitSummary(NamedTuple):
     """A commit for a person: full name, first line, author's name, author time in seconds since the epoch."""
 
     oid: str
@@ -251,13 +251,13 @@ def trunk(repo: Repository, tip: str) -> list[str]:
     return done.out.split("\n")[:-1]
 
 
-def reflog(repo: Repository, branch: str) -> list[Entry] | None:
+def reflog(repo: Repository, branch: str) -> list[ReflogEntry] | None:
     """What was done to this branch, the oldest first; empty where nothing was written down, None without a branch."""
     done = _reflog(repo, HEADS + branch)
     return None if done.status else _entries(done.out).get(branch, [])
 
 
-def reflogs(repo: Repository, names: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+def reflogs(repo: Repository, names: Iterable[str] | None = None) -> dict[str, list[ReflogEntry]]:
     """As `reflog`, of these branches, all of which must exist, or of all branches, in one process."""
     asked = [f"--glob={HEADS}*"] if names is None else [HEADS + name for name in names]
     return _entries(_reflog(repo, *asked).out) if asked else {}
@@ -268,13 +268,13 @@ def _reflog(repo: Repository, *asked: str) -> Result:
     return in_repo(repo, *words, check=False)
 
 
-def _entries(out: str) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
+def _entries(out: str) -> dict[str, list[ReflogEntry]]:
+    found: dict[str, list[ReflogEntry]] = {}
     for line in reversed(out.split("\n")[:-1]):
         selector, _, what = line.partition(" ")
         ref, _, when = selector.rstrip("}").rpartition("@{")
         if (name := short_name(ref)) and when.isdigit():
-            found.setdefault(name, []).append(Entry(int(when), what))
+            found.setdefault(name, []).append(ReflogEntry(int(when), what))
     return found
 
 
@@ -299,7 +299,7 @@ def dirty(repo: Repository) -> bool:
     return bool(run(("status", "--porcelain", "-z"), git_dir=repo.git_dir, cwd=repo.top, env=env).out)
 
 
-def commit_summary(repo: Repository, oid: str) -> Summary | None:
+def commit_summary(repo: Repository, oid: str) -> CommitSummary | None:
     """A commit for a person, by its full name; None if it is gone, or no commit."""
     if not is_oid(oid):
         return None
@@ -317,4 +317,4 @@ def commit_summary(repo: Repository, oid: str) -> Summary | None:
     if len(facts) != 4:
         return None
     name, subject, author, when = facts
-    return Summary(name, subject, author, int(when))
+    return CommitSummary(name, subject, author, int(when))

@@ -27,7 +27,7 @@ _COUNT = re.compile("[1-9][0-9]{2,8}", re.ASCII)
 _LARGEST = 4 << 20  # bytes of a file that is looked through for a line
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """One value of git's configuration. Section and variable of `key` are lower case, as git lists them.
 
     `scope` is system, global, local, worktree or command; `file` is an absolute path, empty on the command line.
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 class Config(NamedTuple):
     """Everything that `git config --list` says here, in git's order: of equal keys the last one counts."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ConfigEntry, ...]
 
     def all(self, key: str) -> tuple[str, ...]:
         return tuple(entry.value for entry in self.entries if entry.key == key and entry.value is not None)
@@ -71,9 +71,9 @@ def _file(repo: Repository, origin: str) -> str:
     return os.path.join(repo.common_dir, path) if kind == "file" else ""
 
 
-def _entry(scope: str, file: str, text: str) -> Entry:
+def _entry(scope: str, file: str, text: str) -> ConfigEntry:
     key, equals, value = text.partition("\n")
-    return Entry(scope, file, key, value if equals else None)
+    return ConfigEntry(scope, file, key, value if equals else None)
 
 
 def load(
@@ -103,7 +103,7 @@ def load(
     return settings, config
 
 
-def _line(entry: Entry, ours: list[Entry]) -> int | None:
+def _line(entry: ConfigEntry, ours: list[ConfigEntry]) -> int | None:
     """The line of the value in its file, where it has one."""
     from git_agent_extractors import ordinary
     from git_agent_runner.git.settings_place import line_of
@@ -116,7 +116,7 @@ def _line(entry: Entry, ours: list[Entry]) -> int | None:
     return line_of(text, entry.key, before)
 
 
-def _with_entry(settings: Settings, entry: Entry, repo: Repository, environ: Mapping[str, str]) -> Settings:
+def _with_entry(settings: Settings, entry: ConfigEntry, repo: Repository, environ: Mapping[str, str]) -> Settings:
     _, _, rest = entry.key.partition(".")
     engine, _, variable = rest.rpartition(".")
     if engine and variable == "binary":
@@ -132,62 +132,64 @@ def _with_entry(settings: Settings, entry: Entry, repo: Repository, environ: Map
     return reader(settings, entry, repo, environ) if reader else settings
 
 
-def _engine(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _engine(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     valid = re.compile(r"[a-z][a-z0-9-]*").fullmatch
     return settings._replace(engine=_checked(entry, "agent.engine", valid, "the name of an engine"))
 
 
-def _fallback(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _fallback(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     expected = f"one of {', '.join(FALLBACKS)}"
     return settings._replace(fallback=_checked(entry, "agent.fallback", FALLBACKS.__contains__, expected))
 
 
-def _continue_message(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _continue_message(
+    settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]
+) -> Settings:
     text = _checked(entry, "agent.continueMessage", str.strip, "a message that is not blank")
     return settings._replace(continue_message=text)
 
 
-def _directory(settings: Settings, entry: Entry, repo: Repository, environ: Mapping[str, str]) -> Settings:
+def _directory(settings: Settings, entry: ConfigEntry, repo: Repository, environ: Mapping[str, str]) -> Settings:
     path = _expanded(_checked(entry, "agent.defaultDirectory", bool, "a directory"), environ)
     return settings._replace(default_directory=os.path.join(repo.top, path))
 
 
-def _terminal(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _terminal(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     known = entry._replace(value=entry.value and entry.value.lower())
     return settings._replace(
         terminal=_checked(known, "agent.terminal", TERMINALS.__contains__, f"one of {', '.join(TERMINALS)}")
     )
 
 
-def _stall_after(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _stall_after(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     expected = "a positive number of seconds, or 90s, 5m, 1h"
     text = _checked(entry, "agent.stallAfter", duration, expected)
     return settings._replace(stall_after=duration(text) or 0.0)
 
 
-def _hints(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _hints(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     return settings._replace(hints=_switch(entry, "agent.hints"))
 
 
-def _review_trust(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _review_trust(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     return settings._replace(review_trust=_switch(entry, "agent.reviewTrust"))
 
 
-def _hooks_max_cost(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _hooks_max_cost(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     valid = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?").fullmatch
     text = _checked(entry, "agent.hooks.maxCost", valid, "US dollars a day, such as 5 or 0.50")
     return settings._replace(hooks_max_cost=float(text))
 
 
-def _trailer(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _trailer(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     return settings._replace(trailer=_switch(entry, "agent.trailer"))
 
 
-def _fix_link(settings: Settings, entry: Entry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+def _fix_link(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
     return settings._replace(fix_link=(*settings.fix_link, *_words(entry, "agent.fix.link")))
 
 
-_READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], Settings]] = {
+_READERS: dict[str, Callable[[Settings, ConfigEntry, Repository, Mapping[str, str]], Settings]] = {
     "engine": _engine,
     "fallback": _fallback,
     "continuemessage": _continue_message,
@@ -205,19 +207,19 @@ _READERS: dict[str, Callable[[Settings, Entry, Repository, Mapping[str, str]], S
 _SWITCHES = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0", ""), False)}
 
 
-def _switch(entry: Entry, name: str) -> bool:
+def _switch(entry: ConfigEntry, name: str) -> bool:
     known = entry._replace(value="true" if entry.value is None else entry.value.lower())
     return _SWITCHES[_checked(known, name, _SWITCHES.__contains__, "true or false")]
 
 
-def _checked(entry: Entry, name: str, valid: Callable[[str], object], expected: str) -> str:
+def _checked(entry: ConfigEntry, name: str, valid: Callable[[str], object], expected: str) -> str:
     if entry.value is None or not valid(entry.value):
         place = f"'{entry.file}'" if entry.file else "the command line"
         raise UserError(f"Invalid {name} in {place}; expected {expected}", code="invalid_setting")
     return entry.value
 
 
-def _words(entry: Entry, name: str) -> list[str]:
+def _words(entry: ConfigEntry, name: str) -> list[str]:
     import shlex
 
     def splits(text: str) -> bool:
@@ -235,7 +237,7 @@ def _expanded(path: str, environ: Mapping[str, str]) -> str:
     return os.path.join(home, path[2:]) if home and path.startswith("~/") else path
 
 
-def _tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str]) -> list[Entry]:
+def _tracked(repo: Repository, entries: list[ConfigEntry], environ: Mapping[str, str]) -> list[ConfigEntry]:
     """The usual files cost nothing; git is asked for its work trees only when another file is included.
 
     A git directory that another repository holds as ordinary files is no place for a person's settings.
@@ -249,7 +251,7 @@ def _tracked(repo: Repository, entries: list[Entry], environ: Mapping[str, str])
     return [entry for entry in unusual if any(inside_work_tree(repo, entry.file, top) for top in tops)]
 
 
-def _untrusted(entry: Entry) -> NoReturn:
+def _untrusted(entry: ConfigEntry) -> NoReturn:
     raise UserError(
         f"{entry.key} comes from '{entry.file}', a file inside a work tree",
         code="untrusted_setting",
@@ -267,7 +269,7 @@ def _usual_files(repo: Repository, environ: Mapping[str, str]) -> list[str]:
 
 
 def inside_work_tree(repo: Repository, file: str, top: str) -> bool:
-    """`.git/` lies in the work tree too and is no part of it; a work tree may lie in a bare repository's directory."""
+    """`.git/` lies in the work tree too and is not part of it; a work tree may lie in a bare repository's directory."""
     ways = (os.path.realpath(file), os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)))
     dirs = [path for path in (repo.common_dir, repo.git_dir) if _inside(path, top)]
     return any(_inside(way, top) and not any(_inside(way, path) for path in dirs) for way in ways)

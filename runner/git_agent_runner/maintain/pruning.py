@@ -33,7 +33,7 @@ class Criteria(NamedTuple):
     merged: bool = False
 
 
-class Run(NamedTuple):
+class PruneItem(NamedTuple):
     """`size` in bytes is that of the run directory, of a run that goes; `kept` says why the run stays."""
 
     row: Row
@@ -47,11 +47,11 @@ def choose(
     criteria: Criteria,
     now: float,
     each: Callable[[list[Row]], Iterable[Row]] = iter,
-) -> list[Run]:
+) -> list[PruneItem]:
     """The runs that the criteria mean, the oldest first, those that stay all the same with the reason. `each` may count
     them as they go by.
     """
-    branches = Branches(ctx, rows, now)
+    branches = BranchFacts(ctx, rows, now)
     if criteria.merged:
         branches.identities.learn_all()
     measured = functools.cache(partial(size, ctx))  # a walk through a directory: only where its size is asked for
@@ -59,18 +59,18 @@ def choose(
     judged = []
     for row in each(meant):
         reason = _kept(listing.state(ctx.layout, row)) or branches.holding(row)
-        judged.append(Run(row, 0 if reason else measured(row), reason))
+        judged.append(PruneItem(row, 0 if reason else measured(row), reason))
     if criteria.keep_size is None:
         return judged
     return list(_until_it_fits(judged, sum(measured(row) for row in rows) - criteria.keep_size))
 
 
-def named(ctx: Context, rows: list[Row]) -> list[Run]:
+def named(ctx: Context, rows: list[Row]) -> list[PruneItem]:
     """Runs that the person named: their branches do not keep them."""
-    return [Run(row, size(ctx, row), _kept(_state(ctx, row))) for row in rows]
+    return [PruneItem(row, size(ctx, row), _kept(_state(ctx, row))) for row in rows]
 
 
-class Branches:
+class BranchFacts:
     """What one look at the repository's branches told."""
 
     def __init__(self, ctx: Context, rows: list[Row], now: float) -> None:
@@ -106,7 +106,7 @@ class Branches:
         return f"it is the run of branch '{name}', which is not merged" if name else None
 
 
-def remove(ctx: Context, run: Run, *, with_notes: bool) -> None:
+def remove(ctx: Context, run: PruneItem, *, with_notes: bool) -> None:
     """Forget a run: pointers, record, directory, and its lines in notes if asked to. A kill on the way leaves what
     `doctor --repair` makes whole again, or what nobody looks at.
 
@@ -179,7 +179,7 @@ def _state(ctx: Context, row: Row) -> State:
     return attempts.state(ctx.layout, row.handle, row.run_id)
 
 
-def _meant(row: Row, criteria: Criteria, branches: Branches, now: float) -> bool:
+def _meant(row: Row, criteria: Criteria, branches: BranchFacts, now: float) -> bool:
     old = criteria.older_than is None or _age(row, now) > criteria.older_than
     return old and (not criteria.merged or branches.done(row))
 
@@ -189,7 +189,7 @@ def _age(row: Row, now: float) -> float:
     return now - (moment(row.updated_at) or now)
 
 
-def _until_it_fits(runs: list[Run], over: int) -> Iterator[Run]:
+def _until_it_fits(runs: list[PruneItem], over: int) -> Iterator[PruneItem]:
     for run in runs:
         if over <= 0:
             return

@@ -30,7 +30,7 @@ class Shared(NamedTuple):
     pushed: int = 0
 
 
-class Both(NamedTuple):
+class BothSides(NamedTuple):
     runs: Shared
     reviews: Shared
 
@@ -47,16 +47,16 @@ def choose(ctx: Context, name: str | None) -> str:
     raise UserError(what, code="unknown_remote", hints=(hint,))
 
 
-def fetch(ctx: Context, remote: str) -> Both:
+def fetch(ctx: Context, remote: str) -> BothSides:
     """Raises GitError where the remote cannot be reached, NoteFailed."""
     with _alone(ctx):
-        return Both(_fetch(ctx, remote, RUNS), _fetch(ctx, remote, REVIEWS))
+        return BothSides(_fetch(ctx, remote, RUNS), _fetch(ctx, remote, REVIEWS))
 
 
-def push(ctx: Context, remote: str) -> Both:
+def push(ctx: Context, remote: str) -> BothSides:
     """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
     with _alone(ctx):
-        return Both(_push(ctx, remote, RUNS), _push(ctx, remote, REVIEWS))
+        return BothSides(_push(ctx, remote, RUNS), _push(ctx, remote, REVIEWS))
 
 
 def look(ctx: Context, remote: str) -> str:

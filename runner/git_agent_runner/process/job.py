@@ -44,7 +44,7 @@ class Raw:
                 _retry(lambda: termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before))
 
 
-class Job(NamedTuple):
+class ShellJob(NamedTuple):
     """The engine (`pid` leads its session, `terminal` is our end of its pseudo-terminal) as a job of the shell."""
 
     pid: int
@@ -72,7 +72,7 @@ class Job(NamedTuple):
             with suppress(termios.error):  # the terminal is gone, and SIGHUP tells
                 self.raw.set()
             self.show(self.screen.on())
-            resize(self.our_terminal, self.terminal, fewer=1)  # an engine draws anew when the size is another one
+            resize(self.our_terminal, self.terminal, fewer=1)  # an engine draws again when the size is another one
         began = time.monotonic()
         self._signal(signal.SIGCONT)
         self._pass_on(_PATIENCE, lambda: self.pump.last_output > began)

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     write_error: str | None = None
 
 
-class Watch:
+class Lifetime:
     """One engine process that runs. `poll` gives its exit status, None while it lives."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Watch:
         self._must_end = self._received is not None or self._timed_out or self._cancelled
         return self._must_end
 
-    def _end(self) -> tree.Ended:
+    def _end(self) -> tree.TreeEnd:
         quick = self._received in {signal.SIGTERM, signal.SIGHUP}
         ended = tree.end(self._root, tree.PROMPT if quick else tree.PATIENT, self._pass)
         # The last threads of a dead process may outlive it by a moment, and only then has it a status.

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.process import tree
 from git_agent_runner.process.capture import Pump, Sink
-from git_agent_runner.process.lifetime import Limits, Outcome, Watch
+from git_agent_runner.process.lifetime import Lifetime, Limits, Outcome
 from git_agent_runner.process.signals import ENDING, caught
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def run(
         pump.read(_detach(process.stderr), keep_stderr, "stderr", on_chunk)
         if on_spawn:
             on_spawn(root.pid, root.created)
-        watch = Watch(process.poll, root, pump, inbox, limits)
+        watch = Lifetime(process.poll, root, pump, inbox, limits)
         if on_watch:
             on_watch(watch.must_end)
         return watch.run()

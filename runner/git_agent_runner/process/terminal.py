@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.process import tree
 from git_agent_runner.process.capture import Outlet, Pump, Sink
-from git_agent_runner.process.job import Job, Raw, resize, size
+from git_agent_runner.process.job import Raw, ShellJob, resize, size
 from git_agent_runner.process.keys import Keys
-from git_agent_runner.process.lifetime import Limits, Outcome, Watch
+from git_agent_runner.process.lifetime import Lifetime, Limits, Outcome
 from git_agent_runner.process.screen import Screen
 from git_agent_runner.process.signals import ENDING, caught
 from git_agent_runner.process.spawn import SpawnFailed, explain, never_leave
@@ -72,11 +72,11 @@ def run_terminal(
         raw.set()
         resize(screen, child.fd)
         pump = stack.enter_context(closing(Pump()))
-        watch = Watch(poll, root, pump, inbox, Limits(timeout, cancel=cancel))
+        watch = Lifetime(poll, root, pump, inbox, Limits(timeout, cancel=cancel))
         show = partial(_write, Outlet(screen), watch.must_end)
         drawn = Screen()
         stack.callback(lambda: show(drawn.off() + drawn.clean_line()))
-        job = Job(child.pid, child.fd, screen, raw, drawn, show, pump, watch.must_end)
+        job = ShellJob(child.pid, child.fd, screen, raw, drawn, show, pump, watch.must_end)
         pump.read(os.dup(child.fd), sink.write, "pty-output", partial(_show, show, drawn, on_chunk))
         Keys(pump, keyboard, child.fd, job.suspend)
         if on_spawn:

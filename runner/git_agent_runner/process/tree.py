@@ -43,7 +43,7 @@ class Root(NamedTuple):
     marker: tuple[tuple[str, str], ...] = ()
 
 
-class Ended(NamedTuple):
+class TreeEnd(NamedTuple):
     """The signals that were sent, in order, and what is still alive, as "pid name"."""
 
     signals: tuple[str, ...]
@@ -73,7 +73,7 @@ def members(root: Root) -> list[psutil.Process]:
     return list(found.values())
 
 
-def end(root: Root, ladder: Ladder = PATIENT, wait: Callable[[float], bool] | None = None) -> Ended:
+def end(root: Root, ladder: Ladder = PATIENT, wait: Callable[[float], bool] | None = None) -> TreeEnd:
     """Send each signal of the ladder to the whole tree until nothing of it lives.
 
     `wait` passes that many seconds; it returns True to go on to the next signal at once.
@@ -86,7 +86,7 @@ def end(root: Root, ladder: Ladder = PATIENT, wait: Callable[[float], bool] | No
             break
         sent.append(number.name)
         _insist(known, root, number, time.monotonic() + grace, wait)
-    return Ended(tuple(sent), names(_refresh(known, root)))
+    return TreeEnd(tuple(sent), names(_refresh(known, root)))
 
 
 def names(processes: list[psutil.Process]) -> tuple[str, ...]:

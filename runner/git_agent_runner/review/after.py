@@ -7,7 +7,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import refs
 from git_agent_runner.review import content, form, noted, outcomes, queue
-from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.outcomes import ReviewOutcome
 from git_agent_runner.review.prompt import findings
 from git_agent_runner.review.report import BLOCK, NO_VERDICT, print_verdict
 
@@ -37,7 +37,7 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
     Raises UserError `untrusted` for findings from a note, unless they are trusted, and `no_branch`.
     """
     from git_agent_runner.adopt.found import found
-    from git_agent_runner.attempt.go import Wish, configured, go
+    from git_agent_runner.attempt.go import Request, configured, go
     from git_agent_runner.find.lookup import Where
 
     commit = content.commit_of(ctx, revision)
@@ -60,22 +60,22 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
         hint = "to hand the findings to another branch's session: git agent resume --branch NAME '<message>'"
         raise UserError(f"branch '{other}', which the commit was made on, is gone", code="no_branch", hints=(hint,))
     where = Where(branch=other)
-    wish = Wish(message=findings(commit, verdict), as_json=as_json)
+    wish = Request(message=findings(commit, verdict), as_json=as_json)
     return go(ctx, wish, configured(ctx), found(ctx, where, wish, trusted=False))
 
 
-def _is_ours(ctx: Context, outcome: Outcome) -> bool:
+def _is_ours(ctx: Context, outcome: ReviewOutcome) -> bool:
     """Was the verdict made here, or does the person trust those of notes?"""
     return outcome.host is None or ctx.settings.review_trust
 
 
-def _outcome(ctx: Context, commit: str) -> Outcome:
+def _outcome(ctx: Context, commit: str) -> ReviewOutcome:
     """What came of it here, else the newest note. Raises UserError where there is neither."""
     if found := outcomes.read(ctx.layout, commit):
         return found
     for one in noted.read(ctx.repo, [commit]).get(commit, []):
         facts = (commit, None, one.reviewed_at, one.engine, one.handle, one.content, one.verdict)
-        return Outcome(*facts, host=one.host)
+        return ReviewOutcome(*facts, host=one.host)
     if any(one.commit == commit for one in queue.waiting(ctx)):
         raise UserError(f"the review of {commit[:7]} is still at work", code="review_pending")
     raise UserError(

@@ -18,8 +18,8 @@ from git_agent_runner.engines.spec import Engine
 from git_agent_runner.git import refs
 from git_agent_runner.process.parent import git_gone
 from git_agent_runner.review import content, cost, memory
-from git_agent_runner.review.door import Question, Wish
-from git_agent_runner.review.memory import Known
+from git_agent_runner.review.door import Question, ReviewRequest
+from git_agent_runner.review.memory import KnownVerdict
 from git_agent_runner.review.place import inside, work_tree
 from git_agent_runner.review.power import Power, power
 from git_agent_runner.review.prompt import prompt
@@ -28,7 +28,7 @@ from git_agent_runner.review.verdict import read
 _UNREACHED = {"network", "rate_limited", "overloaded"}
 
 
-class Ask(NamedTuple):
+class Reviewer(NamedTuple):
     """`earlier` is the run whose session goes on."""
 
     engine: Engine
@@ -41,8 +41,13 @@ class Ask(NamedTuple):
 
 
 def verdict(
-    ctx: Context, question: Question, engine: Engine, earlier: Record | None, wish: Wish, begun: Callable[[], None]
-) -> Known:
+    ctx: Context,
+    question: Question,
+    engine: Engine,
+    earlier: Record | None,
+    wish: ReviewRequest,
+    begun: Callable[[], None],
+) -> KnownVerdict:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review.
 
     `begun` is called before a model is asked. Raises UserError where there is none.
@@ -54,7 +59,9 @@ def verdict(
     last = memory.read(ctx, earlier.handle) if earlier else None
     before = (last.verdict, _since(ctx, last, question, wish)) if last else None
     text = prompt(question.shown, question.rules, before)
-    ask = Ask(engine, held, args, text, earlier if before else None, wish.timeout, git_gone() if wish.watched else None)
+    ask = Reviewer(
+        engine, held, args, text, earlier if before else None, wish.timeout, git_gone() if wish.watched else None
+    )
     begun()
     hidden = tuple(map(content.unquoted, question.shown.hidden))
     done = _run(ctx, ask, content.commit_to_see(ctx, question.change), hidden)
@@ -66,7 +73,7 @@ def verdict(
     return known
 
 
-def _read(done: Finished, engine: Engine, new: str) -> Known:
+def _read(done: Finished, engine: Engine, new: str) -> KnownVerdict:
     settled = done.settled
     handle = settled.record.handle
     if received := done.outcome.received:
@@ -85,10 +92,10 @@ def _read(done: Finished, engine: Engine, new: str) -> Known:
     found = read(settled.transcript.final_message or "")
     if found is None:
         raise UserError(f"{engine.name} gave no verdict", code="no_verdict", hints=_look(handle))
-    return Known(found, handle, new)
+    return KnownVerdict(found, handle, new)
 
 
-def _since(ctx: Context, last: Known, question: Question, wish: Wish) -> str:
+def _since(ctx: Context, last: KnownVerdict, question: Question, wish: ReviewRequest) -> str:
     if refs.missing(ctx.repo, [last.new]):
         return "(git has not kept what you saw then)"
     return content.shown(ctx, question.change._replace(base=last.new), wish.exclude, wish.max_diff).patch
@@ -98,7 +105,7 @@ def _look(handle: str) -> tuple[str, ...]:
     return (f"what it said: git agent log {handle}",)
 
 
-def _run(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Finished:
+def _run(ctx: Context, asked: Reviewer, commit: str, hidden: tuple[str, ...]) -> Finished:
     """Ask the reviewer, on that commit. A session that cannot go on is replaced by a new one."""
     folder = f"{ctx.layout.root}/reviews"
     atomic.make_dir(folder)
@@ -117,7 +124,7 @@ def _run(ctx: Context, asked: Ask, commit: str, hidden: tuple[str, ...]) -> Fini
         return run.run(here, plan, View(), asked.timeout, asked.cancel)
 
 
-def _plan(ctx: Context, asked: Ask, given: tuple[str, ...], path: str) -> Plan:
+def _plan(ctx: Context, asked: Reviewer, given: tuple[str, ...], path: str) -> Plan:
     if asked.earlier:
         try:
             return plan_resume(ctx, asked.earlier._replace(launch_args=()), given, asked.message, cwd=path)

@@ -10,8 +10,8 @@ from git_agent_runner.console.boundary import save_trace
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.core.errors import FATAL, USAGE, UserError
 from git_agent_runner.review import content, door, outcomes, queue
-from git_agent_runner.review.outcomes import Outcome
-from git_agent_runner.review.queue import Job
+from git_agent_runner.review.outcomes import ReviewOutcome
+from git_agent_runner.review.queue import ReviewJob
 from git_agent_runner.store.files import locks
 
 
@@ -31,7 +31,7 @@ def main() -> int:
     return 0
 
 
-def _one(job: Job) -> int:
+def _one(job: ReviewJob) -> int:
     """Review one commit, with settings as they are by now. An exit status where we are to end."""
     wrong: list[UserError] = []
     ctx = context.load(refused=wrong.append, tell=False)
@@ -52,9 +52,11 @@ def _one(job: Job) -> int:
     return 0
 
 
-def _failed(ctx: Context, job: Job, error: UserError) -> None:
+def _failed(ctx: Context, job: ReviewJob, error: UserError) -> None:
     facts = (error.code, error.message, tuple(error.hints))
-    outcomes.save(ctx.layout, Outcome(job.commit, job.branch, timestamp(), job.wish.engine, error=facts, unread=True))
+    outcomes.save(
+        ctx.layout, ReviewOutcome(job.commit, job.branch, timestamp(), job.wish.engine, error=facts, unread=True)
+    )
 
 
 if __name__ == "__main__":

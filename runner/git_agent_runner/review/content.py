@@ -28,7 +28,7 @@ _FORM = (
 )
 _HEAD = re.compile(r"^diff --git ", re.MULTILINE)
 _NONE = "0" * 40
-_FOLDERS = 500  # so many names fit into a command line
+_FOLDERS = 500  # that many names fit into a command line
 _NO_OID = re.compile(r"0+")
 _NO_BRANCH = ("refs/tags/", "refs/notes/", "refs/agent/")
 

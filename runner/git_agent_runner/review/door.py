@@ -11,19 +11,19 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import in_repo, refs
 from git_agent_runner.review import content, memory
 from git_agent_runner.review.content import Change, Shown
-from git_agent_runner.review.memory import Known
-from git_agent_runner.review.verdict import Verdict
+from git_agent_runner.review.memory import KnownVerdict
+from git_agent_runner.review.verdict import ReviewVerdict
 
 if TYPE_CHECKING:
     from git_agent_runner.review.noted import Noted
-    from git_agent_runner.review.outcomes import Outcome
+    from git_agent_runner.review.outcomes import ReviewOutcome
 
 _RULES = 64 << 10  # bytes
 # The branch's last review is at work: another session is asked.
 _BUSY = {"review_live", "run_live", "session_held"}
 
 
-class Wish(NamedTuple):
+class ReviewRequest(NamedTuple):
     """How to review. `again` asks though the verdict is known, `fresh` in a session of its own; `trust`: verdicts in
     notes count, whoever wrote them. `hook`: no person has asked for this one. `watched`: it ends with the git that
     asked for it.
@@ -43,14 +43,14 @@ class Wish(NamedTuple):
     watched: bool = False
 
 
-class Report(NamedTuple):
+class ReviewReport(NamedTuple):
     """Of one change. `verdict` is None where there was nothing to look at. `content` names what was looked at, `host`
     where, if the verdict comes from a note.
     """
 
     change: Change
     shown: Shown
-    verdict: Verdict | None = None
+    verdict: ReviewVerdict | None = None
     engine: str | None = None
     handle: str | None = None
     cached: bool = False
@@ -73,14 +73,14 @@ class Question(NamedTuple):
         return memory.key(self.engine, *self.args, self.content) if self.engine else None
 
 
-def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], None]) -> Report:
+def review(ctx: Context, change: Change, wish: ReviewRequest, begun: Callable[[ReviewReport], None]) -> ReviewReport:
     """The verdict on a change. `begun` is called before a model is asked.
 
     Raises UserError where there is none: `no_verdict`, or what kept the engine from it; `interrupted` has an exit
     status of its own.
     """
     seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
-    report = Report(change, seen)
+    report = ReviewReport(change, seen)
     if not seen.patch and not seen.left_out:
         return report
     if not seen.patch:
@@ -98,15 +98,15 @@ def review(ctx: Context, change: Change, wish: Wish, begun: Callable[[Report], N
     return report._replace(verdict=found.verdict, handle=found.handle)
 
 
-def known(ctx: Context, change: Change, wish: Wish) -> Report | None:
+def known(ctx: Context, change: Change, wish: ReviewRequest) -> ReviewReport | None:
     """The verdict on a change, where no model has to be asked; None where one has to. Raises UserError."""
     seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
     if not seen.patch:
-        return None if seen.left_out else Report(change, seen)
+        return None if seen.left_out else ReviewReport(change, seen)
     return _known(ctx, _question(ctx, change, seen, wish), wish)
 
 
-def _question(ctx: Context, change: Change, seen: Shown, wish: Wish) -> Question:
+def _question(ctx: Context, change: Change, seen: Shown, wish: ReviewRequest) -> Question:
     """No engine has to be there, nor be loaded, for what is known."""
     engine = wish.engine or ctx.settings.engine
     args: tuple[str, ...] = ()
@@ -120,10 +120,10 @@ def _question(ctx: Context, change: Change, seen: Shown, wish: Wish) -> Question
     return Question(change, seen, engine, rules, args, memory.content(rules, seen))
 
 
-def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
+def _known(ctx: Context, question: Question, wish: ReviewRequest) -> ReviewReport | None:
     """From a review made here, or from a note, where those count."""
     facts = (question.change, question.shown, None, question.engine, None, True, question.content)
-    report = Report(*facts)
+    report = ReviewReport(*facts)
     if question.key and (found := memory.read(ctx, question.key)):
         return report._replace(verdict=found.verdict, handle=found.handle)
     if question.engine is None and (kept := _kept(ctx, question)):
@@ -136,7 +136,7 @@ def _known(ctx: Context, question: Question, wish: Wish) -> Report | None:
     return None
 
 
-def _kept(ctx: Context, question: Question) -> Outcome | None:
+def _kept(ctx: Context, question: Question) -> ReviewOutcome | None:
     """The review of this commit here, by whatever engine."""
     from git_agent_runner.review import outcomes
 
@@ -163,14 +163,14 @@ def _untrusted(ctx: Context, question: Question) -> tuple[str, ...]:
     )
 
 
-def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
+def file(ctx: Context, report: ReviewReport, *, unread: bool = False) -> None:
     """Keep the verdict on a commit, and note it; one on several is only noted, on the last. Raises NoteFailed."""
     commit, verdict = report.change.commit, report.verdict
     if commit is None or verdict is None or report.content is None:
         return
     from git_agent_runner.review import noted, outcomes
     from git_agent_runner.review.noted import Noted
-    from git_agent_runner.review.outcomes import Outcome
+    from git_agent_runner.review.outcomes import ReviewOutcome
 
     before = outcomes.read(ctx.layout, commit)
     if before and before.noted and (before.content, before.verdict) == (report.content, verdict):
@@ -187,7 +187,7 @@ def file(ctx: Context, report: Report, *, unread: bool = False) -> None:
         failed = error
     if own:
         kept = (commit, ctx.repo.branch, facts[3], report.engine, report.handle, report.content, verdict)
-        outcomes.save(ctx.layout, Outcome(*kept, unread=unread, host=report.host, noted=failed is None))
+        outcomes.save(ctx.layout, ReviewOutcome(*kept, unread=unread, host=report.host, noted=failed is None))
     if failed:
         raise failed
 
@@ -225,7 +225,7 @@ def _bounded(text: str, path: str) -> str:
     return text
 
 
-def _asked(ctx: Context, question: Question, wish: Wish, begun: Callable[[], None]) -> Known:
+def _asked(ctx: Context, question: Question, wish: ReviewRequest, begun: Callable[[], None]) -> KnownVerdict:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review."""
     from git_agent_runner.attempt.plan import choose_engine
     from git_agent_runner.review import asking  # with all that starts an engine

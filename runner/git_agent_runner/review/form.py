@@ -7,20 +7,20 @@ from typing import Any
 
 from git_agent_runner.core.clock import told
 from git_agent_runner.core.errors import UserError
-from git_agent_runner.review.door import Report
-from git_agent_runner.review.outcomes import Outcome
+from git_agent_runner.review.door import ReviewReport
+from git_agent_runner.review.outcomes import ReviewOutcome
 from git_agent_runner.review.queue import Waiting
-from git_agent_runner.review.verdict import Finding, Verdict, as_object
+from git_agent_runner.review.verdict import ReviewFinding, ReviewVerdict, as_object
 
 SCHEMA = 1
 _LEVELS = {"low": "note", "medium": "warning", "high": "error", "critical": "error"}
 
 
-def of_report(report: Report, *, blocked: bool) -> dict[str, Any]:
+def of_report(report: ReviewReport, *, blocked: bool) -> dict[str, Any]:
     """Nothing to review is a pass."""
     return {
         "what": report.change.what,
-        **as_object(report.verdict or Verdict(False, "")),
+        **as_object(report.verdict or ReviewVerdict(False, "")),
         "blocked": blocked,
         "engine": report.engine,
         "handle": report.handle,
@@ -36,7 +36,7 @@ def of_error(what: str, error: UserError) -> dict[str, Any]:
     return {**_none(what), "error": _error(error.code, error.message, error.hints)}
 
 
-def of_outcome(outcome: Outcome, *, blocked: bool) -> dict[str, Any]:
+def of_outcome(outcome: ReviewOutcome, *, blocked: bool) -> dict[str, Any]:
     """The same keys, of an earlier review."""
     verdict = as_object(outcome.verdict) if outcome.verdict else {}
     facts = {"engine": outcome.engine, "handle": outcome.handle, "host": outcome.host, "cached": True}
@@ -44,7 +44,7 @@ def of_outcome(outcome: Outcome, *, blocked: bool) -> dict[str, Any]:
     return {**_none(f"commit {outcome.commit[:12]}"), **verdict, "blocked": blocked, **facts, **error}
 
 
-def of_listed(outcome: Outcome) -> dict[str, Any]:
+def of_listed(outcome: ReviewOutcome) -> dict[str, Any]:
     """One line of `git agent reviews`."""
     verdict = outcome.verdict
     return {
@@ -78,7 +78,7 @@ def _error(code: str, message: str, hints: Sequence[str]) -> dict[str, Any]:
     return {"code": code, "message": message, "hints": list(hints)}
 
 
-def sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:
+def sarif(findings: Sequence[ReviewFinding], version: str) -> dict[str, Any]:
     driver = {"name": "git-agent review", "version": version, "rules": [{"id": "review"}]}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -87,7 +87,7 @@ def sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Finding) -> dict[str, Any]:
+def _result(found: ReviewFinding) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": found.file}}
     if found.line:
         place["region"] = {"startLine": found.line}

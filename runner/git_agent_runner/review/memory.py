@@ -15,7 +15,7 @@ from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.review.content import Shown
-from git_agent_runner.review.verdict import Verdict, as_object, of_object
+from git_agent_runner.review.verdict import ReviewVerdict, as_object, of_object
 from git_agent_runner.store import gitconfig
 from git_agent_runner.store.files.layout import is_handle
 
@@ -25,10 +25,10 @@ _PLACE = re.compile(r"^index .*\n|(?<=^@@).*", re.MULTILINE)
 _KEY = "agentreview"
 
 
-class Known(NamedTuple):
+class KnownVerdict(NamedTuple):
     """A verdict, the run it came from, and what was reviewed: a commit or a tree."""
 
-    verdict: Verdict
+    verdict: ReviewVerdict
     handle: str
     new: str
 
@@ -49,7 +49,7 @@ def _bare(patch: str) -> str:
     return _PLACE.sub("", patch)
 
 
-def read(ctx: Context, name: str) -> Known | None:
+def read(ctx: Context, name: str) -> KnownVerdict | None:
     """None where there is none that we would have written."""
     try:
         found: Any = json.loads(ordinary.whole(f"{ctx.layout.root}/reviews/{name}.json", _LARGEST))
@@ -57,10 +57,10 @@ def read(ctx: Context, name: str) -> Known | None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     good = verdict is not None and type(handle) is str and is_handle(handle) and type(new) is str
-    return Known(verdict, handle, new) if good and verdict is not None else None
+    return KnownVerdict(verdict, handle, new) if good and verdict is not None else None
 
 
-def write(ctx: Context, name: str, known: Known) -> None:
+def write(ctx: Context, name: str, known: KnownVerdict) -> None:
     """What cannot be written is only asked for again."""
     value = {"verdict": as_object(known.verdict), "handle": known.handle, "new": known.new}
     with suppress(UserError):
@@ -69,7 +69,7 @@ def write(ctx: Context, name: str, known: Known) -> None:
 
 
 def session(ctx: Context, engine: str) -> Record | None:
-    """The run that reviewed this branch last, if that engine can go on with it."""
+    """The run that reviewed this branch last, if that engine can continue it."""
     own, name = f"{ctx.repo.common_dir}/config", f"branch.{ctx.repo.branch}.{_KEY}"
     handles = [entry.value for entry in ctx.config.entries if (entry.file, entry.key) == (own, name)]
     if ctx.repo.branch is None or not handles or not is_handle(handles[-1] or ""):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.model import Repository
 from git_agent_runner.review.secrets import redacted
-from git_agent_runner.review.verdict import Verdict, as_object, of_object
+from git_agent_runner.review.verdict import ReviewVerdict, as_object, of_object
 from git_agent_runner.store import gitconfig, notes
 from git_agent_runner.store.files.layout import HEX, is_handle
 
@@ -31,7 +31,7 @@ class Noted(NamedTuple):
     handle: str
     reviewed_at: str
     host: str
-    verdict: Verdict
+    verdict: ReviewVerdict
 
 
 def render(noted: Noted) -> str:
@@ -41,7 +41,7 @@ def render(noted: Noted) -> str:
     verdict = noted.verdict
     own = [found._replace(text=redacted(found.text)[:_TEXT], file=found.file[:_TEXT]) for found in verdict.findings]
     while True:
-        short = Verdict(verdict.blocks, redacted(verdict.summary)[:_TEXT], tuple(own))
+        short = ReviewVerdict(verdict.blocks, redacted(verdict.summary)[:_TEXT], tuple(own))
         facts = dict(zip(KEYS, noted[:-1], strict=True))
         line = f"- {json_line({'schema': SCHEMA, **facts, **as_object(short)})}"
         if not own or len(line.encode("utf-8", "replace")) <= _LARGEST:

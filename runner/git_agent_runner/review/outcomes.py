@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
-from git_agent_runner.review.verdict import Verdict, as_object, of_object
+from git_agent_runner.review.verdict import ReviewVerdict, as_object, of_object
 from git_agent_runner.store import untold
 from git_agent_runner.store.files.layout import HEX, Layout
 
 _LARGEST = 1 << 20  # bytes
 
 
-class Outcome(NamedTuple):
+class ReviewOutcome(NamedTuple):
     """Of one commit: a verdict on `content`, or the `error` that kept the reviewer from one, as (code, message, hints).
 
     `unread` until somebody has looked at it; `host` where it was made, if a note says so; `noted`: the
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     engine: str | None = None
     handle: str | None = None
     content: str | None = None
-    verdict: Verdict | None = None
+    verdict: ReviewVerdict | None = None
     error: tuple[str, str, tuple[str, ...]] | None = None
     unread: bool = False
     host: str | None = None
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
         return f"review of {which}: {word}, {findings}: git agent review --show {which}"
 
 
-def save(layout: Layout, outcome: Outcome) -> None:
+def save(layout: Layout, outcome: ReviewOutcome) -> None:
     """What cannot be written is only not listed. Of an unread one a person is told at the next command."""
     verdict = as_object(outcome.verdict) if outcome.verdict else None
     data = json.dumps({**outcome._asdict(), "verdict": verdict}).encode("utf-8", "replace")
@@ -60,7 +60,7 @@ def save(layout: Layout, outcome: Outcome) -> None:
             untold.add(layout, outcome.commit, outcome.line)
 
 
-def read(layout: Layout, commit: str) -> Outcome | None:
+def read(layout: Layout, commit: str) -> ReviewOutcome | None:
     """None where there is none that we would have written."""
     from git_agent_extractors import ordinary
 
@@ -75,7 +75,7 @@ def read(layout: Layout, commit: str) -> Outcome | None:
     if not all(text is None or type(text) is str for text in texts) or texts[1] is None or not (verdict or error):
         return None
     branch, at, engine, handle, content, host = texts
-    return Outcome(
+    return ReviewOutcome(
         commit,
         branch,
         at,
@@ -90,7 +90,7 @@ def read(layout: Layout, commit: str) -> Outcome | None:
     )
 
 
-def every(layout: Layout) -> list[Outcome]:
+def every(layout: Layout) -> list[ReviewOutcome]:
     """The newest first."""
     folder = f"{layout.root}/verdicts/commits"
     names = os.listdir(folder) if os.path.isdir(folder) else []
@@ -98,7 +98,7 @@ def every(layout: Layout) -> list[Outcome]:
     return sorted((one for one in found if one), key=lambda one: one.at, reverse=True)
 
 
-def seen(layout: Layout, outcome: Outcome) -> None:
+def seen(layout: Layout, outcome: ReviewOutcome) -> None:
     if outcome.unread:
         save(layout, outcome._replace(unread=False))
     untold.drop(layout, outcome.commit)

@@ -19,7 +19,7 @@ Env = tuple[tuple[str, str | None], ...]
 
 class Power(NamedTuple):
     """What a review adds to the command line. `file` is a name and a text, to be written to a folder for it, for which
-    `{folder}` stands in the flags.
+    `{folder}` is in the flags.
     """
 
     since: Version

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.context import Context
 from git_agent_runner.core import atomic
-from git_agent_runner.review.door import Wish
+from git_agent_runner.review.door import ReviewRequest
 from git_agent_runner.store.files import locks
 
 _LARGEST = 1 << 20  # bytes
 
 
-class Job(NamedTuple):
+class ReviewJob(NamedTuple):
     """A commit to review, as `git agent review` was asked to."""
 
     commit: str
     branch: str | None
-    wish: Wish
+    wish: ReviewRequest
 
 
 class Waiting(NamedTuple):
@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
     begun: bool
 
 
-def put(ctx: Context, job: Job) -> None:
+def put(ctx: Context, job: ReviewJob) -> None:
     """Queue the commit in place of an older one of its branch, and see to it that somebody reviews it."""
     atomic.make_dir(_folder(ctx))
     atomic.write(
@@ -76,7 +76,7 @@ def lock(ctx: Context) -> str:
     return ctx.layout.lock(f"reviews-{_short(ctx.repo.git_dir)}")
 
 
-def take(ctx: Context) -> tuple[str, Job] | None:
+def take(ctx: Context) -> tuple[str, ReviewJob] | None:
     """The oldest entry of this work tree, which is at work now; `done` takes its file. Under the lock."""
     names = sorted(_names(_mine(ctx), ".json"), key=_age)
     for name in names:
@@ -148,14 +148,14 @@ def _age(name: str) -> float:
         return 0.0
 
 
-def _read(name: str) -> Job | None:
+def _read(name: str) -> ReviewJob | None:
     """None for what we would not have written."""
     from git_agent_extractors import ordinary
 
     try:
         found: Any = json.loads(ordinary.whole(name, _LARGEST))
         lists = {name: tuple(found["wish"][name]) for name in ("exclude", "given")}
-        job = Job(**{**found, "wish": Wish(**{**found["wish"], **lists})})
+        job = ReviewJob(**{**found, "wish": ReviewRequest(**{**found["wish"], **lists})})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return job if type(job.commit) is str else None

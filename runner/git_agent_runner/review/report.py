@@ -11,8 +11,8 @@ from git_agent_runner.console.lines import hint, print_json, say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import shown
-from git_agent_runner.review.door import Report
-from git_agent_runner.review.verdict import Verdict
+from git_agent_runner.review.door import ReviewReport
+from git_agent_runner.review.verdict import ReviewVerdict
 
 BLOCK, NO_VERDICT = 1, 3
 LINES = 40
@@ -38,12 +38,12 @@ class Output(NamedTuple):
     sarif: str | None
 
 
-class Result(NamedTuple):
+class ChangeResult(NamedTuple):
     """Of one change. `overruled` are commits of it that are blocked by themselves."""
 
     what: str
-    outcome: Report | UserError
-    overruled: tuple[Report, ...] = ()
+    outcome: ReviewReport | UserError
+    overruled: tuple[ReviewReport, ...] = ()
 
 
 def policy(error: UserError, output: Output) -> str:
@@ -52,7 +52,7 @@ def policy(error: UserError, output: Output) -> str:
     return output.on_error.get(cause, output.on_error[""])
 
 
-def report(ctx: Context, results: Sequence[Result], output: Output) -> int:
+def report(ctx: Context, results: Sequence[ChangeResult], output: Output) -> int:
     """Print it all; the exit status."""
     statuses = [_status(result.outcome, output) for result in results]
     status = BLOCK if BLOCK in statuses else max(statuses, default=0)
@@ -64,7 +64,7 @@ def report(ctx: Context, results: Sequence[Result], output: Output) -> int:
         for result in results:
             _print(ctx, result, output, passes=status == 0)
     if output.sarif:
-        _write_sarif(output.sarif, [one.outcome for one in results if isinstance(one.outcome, Report)])
+        _write_sarif(output.sarif, [one.outcome for one in results if isinstance(one.outcome, ReviewReport)])
     return status
 
 
@@ -75,7 +75,7 @@ def aloud(ctx: Context, line: str) -> None:
     say_past(line, ctx.environ)
 
 
-class Progress:
+class ProgressLine:
     """A line at once and every ten seconds, from a thread: nobody waits for an answer without knowing of whom."""
 
     def __init__(self, ctx: Context, limit: float | None, output: Output) -> None:
@@ -85,16 +85,16 @@ class Progress:
         self._way_out = f"Ctrl-C gives {what} up" if output.hook else "Ctrl-C ends it"
         self._over = threading.Event()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._over.set()
 
-    def begin(self, report: Report) -> None:
+    def begin(self, report: ReviewReport) -> None:
         threading.Thread(target=self._tell, args=(report, time.monotonic()), daemon=True).start()
 
-    def _tell(self, report: Report, began: float) -> None:
+    def _tell(self, report: ReviewReport, began: float) -> None:
         files = "1 file" if report.shown.files == 1 else f"{report.shown.files} files"
         while True:
             spent = _clock(time.monotonic() - began)
@@ -107,13 +107,13 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def _status(outcome: Report | UserError, output: Output) -> int:
+def _status(outcome: ReviewReport | UserError, output: Output) -> int:
     if isinstance(outcome, UserError):
         return NO_VERDICT if policy(outcome, output) == "fail" else 0
     return BLOCK if outcome.verdict and outcome.verdict.blocked(output.block) else 0
 
 
-def _print(ctx: Context, result: Result, output: Output, *, passes: bool) -> None:
+def _print(ctx: Context, result: ChangeResult, output: Output, *, passes: bool) -> None:
     outcome = result.outcome
     for one in result.overruled:
         hint(f"{one.change.what} alone is blocked; the whole of it is looked at instead: {_summary(one)}")
@@ -134,16 +134,16 @@ def _print(ctx: Context, result: Result, output: Output, *, passes: bool) -> Non
         hint(f"not shown to the reviewer: {line}")
 
 
-def _summary(report: Report) -> str:
+def _summary(report: ReviewReport) -> str:
     return report.verdict.summary if report.verdict else ""
 
 
-def _source(report: Report) -> str:
+def _source(report: ReviewReport) -> str:
     known = f", noted by {report.host}" if report.host else ", known from before" if report.cached else ""
     return f"{report.engine}, run {report.handle}{known}"
 
 
-def print_verdict(verdict: Verdict, block: str | None, what: str, source: str, handle: str | None) -> None:
+def print_verdict(verdict: ReviewVerdict, block: str | None, what: str, source: str, handle: str | None) -> None:
     for found in verdict.findings[:LINES]:
         place = f"{found.file}:{found.line}" if found.line else found.file
         print(shown(f"{place}: {found.severity}: {found.text}"))
@@ -153,7 +153,7 @@ def print_verdict(verdict: Verdict, block: str | None, what: str, source: str, h
     print(shown(f"{word}: {verdict.summary or what} ({source})"))
 
 
-def _object(result: Result, output: Output) -> dict[str, Any]:
+def _object(result: ChangeResult, output: Output) -> dict[str, Any]:
     from git_agent_runner.review import form
 
     if isinstance(result.outcome, UserError):
@@ -162,7 +162,7 @@ def _object(result: Result, output: Output) -> dict[str, Any]:
     return form.of_report(result.outcome, blocked=bool(verdict and verdict.blocked(output.block)))
 
 
-def _write_sarif(path: str, reports: list[Report]) -> None:
+def _write_sarif(path: str, reports: list[ReviewReport]) -> None:
     import json
     from importlib.metadata import version
 

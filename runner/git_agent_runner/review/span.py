@@ -11,7 +11,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.review import content, door, queue
 from git_agent_runner.review.content import Change
-from git_agent_runner.review.door import Report, Wish
+from git_agent_runner.review.door import ReviewReport, ReviewRequest
 
 MOST = 200  # commits of which each one's verdict is looked for
 _POLL = 0.2
@@ -19,15 +19,15 @@ _POLL = 0.2
 
 class Spread(NamedTuple):
     """What is known of a change, and what is left to ask, commits next to each other as one. `overruled`: commits that
-    are blocked by themselves, where all of the change is asked for, since a later one may have mended it.
+    are blocked by themselves, where all of the change is asked for, since a later one may have fixed it.
     """
 
-    known: tuple[Report, ...]
+    known: tuple[ReviewReport, ...]
     left: tuple[Change, ...]
-    overruled: tuple[Report, ...] = ()
+    overruled: tuple[ReviewReport, ...] = ()
 
 
-def spread(ctx: Context, change: Change, wish: Wish, block: str | None) -> Spread:
+def spread(ctx: Context, change: Change, wish: ReviewRequest, block: str | None) -> Spread:
     """A merge in between, or too many commits: all of it is one change, as it is where nothing is known."""
     commits = _line(ctx, change)
     if wish.again or not commits:

@@ -35,7 +35,7 @@ _FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTA
 _WORD = re.compile(r"(block|pass):[ \t]*(.*)")
 
 
-class Finding(NamedTuple):
+class ReviewFinding(NamedTuple):
     """`line` is 0 where the finding is about the whole file."""
 
     file: str
@@ -44,10 +44,10 @@ class Finding(NamedTuple):
     text: str
 
 
-class Verdict(NamedTuple):
+class ReviewVerdict(NamedTuple):
     blocks: bool
     summary: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
 
     def blocked(self, level: str | None) -> bool:
         """Does it block from this severity on? A verdict without findings counts as it stands."""
@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
         return any(SEVERITIES.index(found.severity) >= least for found in self.findings)
 
 
-def read(message: str) -> Verdict | None:
+def read(message: str) -> ReviewVerdict | None:
     """The verdict in a reviewer's last message: JSON alone, the last fenced block of it, or a first line that begins
     with `block:` or `pass:`. None for anything else, for JSON that the schema does not allow, too.
     """
@@ -66,17 +66,17 @@ def read(message: str) -> Verdict | None:
     if text.startswith("{") or blocks:
         return _parsed(text if text.startswith("{") else blocks[-1])
     found = _WORD.match(text)
-    return Verdict(found[1] == "block", found[2].strip()) if found else None
+    return ReviewVerdict(found[1] == "block", found[2].strip()) if found else None
 
 
-def _parsed(text: str) -> Verdict | None:
+def _parsed(text: str) -> ReviewVerdict | None:
     try:
         return of_object(json.loads(text))
     except (ValueError, RecursionError):
         return None
 
 
-def of_object(value: Any) -> Verdict | None:
+def of_object(value: Any) -> ReviewVerdict | None:
     """None where the schema does not allow it."""
     if not isinstance(value, dict) or value.get("verdict") not in {"pass", "block"}:
         return None
@@ -86,19 +86,19 @@ def of_object(value: Any) -> Verdict | None:
     read_ones = [_finding(item) for item in findings]
     if None in read_ones:
         return None
-    return Verdict(value["verdict"] == "block", summary, tuple(found for found in read_ones if found))
+    return ReviewVerdict(value["verdict"] == "block", summary, tuple(found for found in read_ones if found))
 
 
-def _finding(item: Any) -> Finding | None:
+def _finding(item: Any) -> ReviewFinding | None:
     if not isinstance(item, dict):
         return None
-    file, line, severity, text = (item.get(name) for name in Finding._fields)
+    file, line, severity, text = (item.get(name) for name in ReviewFinding._fields)
     if not isinstance(file, str) or type(line) is not int or severity not in SEVERITIES or not isinstance(text, str):
         return None
-    return Finding(file, max(line, 0), severity, text)
+    return ReviewFinding(file, max(line, 0), severity, text)
 
 
-def as_object(verdict: Verdict) -> dict[str, Any]:
+def as_object(verdict: ReviewVerdict) -> dict[str, Any]:
     """As the schema has it."""
     return {
         "verdict": "block" if verdict.blocks else "pass",

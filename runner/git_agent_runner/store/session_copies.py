@@ -120,7 +120,7 @@ def add(fd: int, source: int) -> beneath.Written:
 
 
 def _parsed(found: Any, session: str) -> Copy | None:
-    """Raises ValueError, KeyError, TypeError, AttributeError or ArithmeticError for what is no manifest of ours."""
+    """Raises ValueError, KeyError, TypeError, AttributeError or ArithmeticError for what is not a manifest of ours."""
     if found.pop("schema") != SCHEMA or found["session"] != session:
         return None
     copy = Copy(**{**found, "files": tuple(_file(**file) for file in _list(found["files"]))})

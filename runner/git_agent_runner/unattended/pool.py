@@ -1,4 +1,4 @@
-"""Several runs at once, each in a process of its own: so many at a time, ended together, told one by one."""
+"""Several runs at once, each in a process of its own: that many at a time, ended together, told one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOBS = 4
 _TOLD = ("attempt", "kind", "status", "resumed", "exit")
 
 
-class Job(NamedTuple):
+class RunJob(NamedTuple):
     """One run to begin. `facts` are told of it in any case; `name` is for people."""
 
     name: str
@@ -26,7 +26,7 @@ class Job(NamedTuple):
 class Failed(NamedTuple):
     """A run that could not even begin."""
 
-    job: Job
+    job: RunJob
     reason: str
 
 
@@ -43,11 +43,11 @@ class Results(NamedTuple):
         return 1 if self.failed or any(one["exit"] for one in self.ran) else 0
 
 
-def run(jobs: list[Job], at_once: int) -> Results:
+def run(jobs: list[RunJob], at_once: int) -> Results:
     """All of them, to their end. Main thread only, as Python's signal handling is."""
     found = Results([], [])
     with caught(ENDING) as inbox, progress(len(jobs)) as bar:
-        left, busy = list(jobs), list[tuple[Job, Worker]]()
+        left, busy = list(jobs), list[tuple[RunJob, Worker]]()
         while left or busy:
             while left and len(busy) < at_once:
                 job = left.pop(0)
@@ -80,7 +80,7 @@ def _end(workers: list[Worker], number: int) -> None:
         worker.process.wait()
 
 
-def _took(found: Results, job: Job, worker: Worker) -> str:
+def _took(found: Results, job: RunJob, worker: Worker) -> str:
     """Take in what an ended worker answered; a word about it."""
     answer = worker.answer()
     if "status" in answer:

@@ -1,4 +1,4 @@
-"""`git agent resume --all`: go on with every unfinished run of the repository, each in its own work tree.
+"""`git agent resume --all`: continue every unfinished run of the repository, each in its own work tree.
 
 Each run is resumed by a process of its own, the same as for one run, so that its locks, signals and records are the
 same; here they are chosen, counted, and told.
@@ -30,7 +30,7 @@ SCHEMA = 1
 _UNFINISHED = (None, "interrupted")  # by status: these had no end at all
 
 
-class Wanted(NamedTuple):
+class ResumeAllRequest(NamedTuple):
     """What the person asked for, of all runs."""
 
     message: str | None
@@ -54,7 +54,7 @@ class Chosen(NamedTuple):
     task: Task
 
 
-def resume_all(ctx: Context, wanted: Wanted) -> int:
+def resume_all(ctx: Context, wanted: ResumeAllRequest) -> int:
     """The exit status: 1 when a run that was to go on did not come to a good end."""
     listing = cache.work(ctx.layout, time.time(), warn=ctx.runs.warn)
     for problem in listing.problems:
@@ -85,13 +85,13 @@ def _placed(ctx: Context, chosen: list[Chosen]) -> tuple[list[Chosen], list[Skip
     return [one for one in chosen if one.row.handle not in reasons], nowhere
 
 
-def _job(ctx: Context, one: Chosen) -> pool.Job:
+def _job(ctx: Context, one: Chosen) -> pool.RunJob:
     row = one.row
     name = f"{row.handle} {row.branch or '(detached)'} ({row.agent_name})"
-    return pool.Job(name, _facts(row), lambda: start(one.task, ctx))
+    return pool.RunJob(name, _facts(row), lambda: start(one.task, ctx))
 
 
-def _choose(ctx: Context, wanted: Wanted, rows: list[Row]) -> Iterator[Chosen | Skipped]:
+def _choose(ctx: Context, wanted: ResumeAllRequest, rows: list[Row]) -> Iterator[Chosen | Skipped]:
     """Of each branch the run that it points to, or the newest; one without a session gives way to an older one."""
     by_handle = {row.handle: row for row in rows}
     identities = Identities(ctx.repo, settings.read(ctx.repo), time.time(), by_handle.get)
@@ -165,7 +165,7 @@ def _order(row: Row) -> tuple[bool, tuple[float, str]]:
     return (row.status not in _UNFINISHED, by_start(row))
 
 
-def _task(wanted: Wanted, row: Row, *, live: bool) -> Task:
+def _task(wanted: ResumeAllRequest, row: Row, *, live: bool) -> Task:
     then = "nudge" if live else "resume"
     return Task(row.handle, row.attempts, then, wanted.message, strict=wanted.strict, timeout=wanted.timeout)
 
@@ -174,7 +174,7 @@ def _facts(row: Row) -> dict[str, Any]:
     return {"handle": row.handle, "branch": row.branch, "engine": row.agent_name}
 
 
-def _tell(wanted: Wanted, resumed: list[dict[str, Any]], skipped: list[Skipped]) -> None:
+def _tell(wanted: ResumeAllRequest, resumed: list[dict[str, Any]], skipped: list[Skipped]) -> None:
     if wanted.as_json:
         names = [{"handle": one.facts["handle"], "reason": one.reason} for one in skipped]
         print_json({"schema": SCHEMA, "resumed": resumed, "skipped": names})

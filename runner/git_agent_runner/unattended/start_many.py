@@ -19,7 +19,7 @@ SCHEMA = 1
 SUFFIX = ".worktrees"  # beside the repository, so that no tool of it sees the others' files
 
 
-class Wanted(NamedTuple):
+class StartManyRequest(NamedTuple):
     """What the person asked for, of all branches. `words` are options that every `git agent start` is given."""
 
     branches: tuple[str, ...]
@@ -39,7 +39,7 @@ def read_names(file: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def start_all(ctx: Context, wanted: Wanted) -> int:
+def start_all(ctx: Context, wanted: StartManyRequest) -> int:
     """The exit status: 1 when one of them did not come to a good end. Nothing begins where a name is wrong."""
     names = tuple(dict.fromkeys(wanted.branches))
     if not names:
@@ -104,14 +104,14 @@ def _taken(name: str, path: str, why: str, *hints: str) -> UserError:
     )
 
 
-def _job(ctx: Context, wanted: Wanted, name: str, place: str) -> pool.Job:
+def _job(ctx: Context, wanted: StartManyRequest, name: str, place: str) -> pool.RunJob:
     given = ("--", *wanted.engine_args) if wanted.engine_args else ()
     module = ("git_agent_runner.entry", "start", "--json", *wanted.words, "-", *given)
     facts = {"branch": name, "worktree": place}
-    return pool.Job(name, facts, lambda: begin(module, wanted.message.encode(), place, ctx.environ))
+    return pool.RunJob(name, facts, lambda: begin(module, wanted.message.encode(), place, ctx.environ))
 
 
-def _tell(wanted: Wanted, done: pool.Results) -> None:
+def _tell(wanted: StartManyRequest, done: pool.Results) -> None:
     failed: list[dict[str, Any]] = [{"branch": one.job.facts["branch"], "reason": one.reason} for one in done.failed]
     if wanted.as_json:
         print_json({"schema": SCHEMA, "started": done.ran, "failed": failed})

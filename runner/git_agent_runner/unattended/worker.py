@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 from git_agent_runner import context
-from git_agent_runner.attempt.go import Mode, Wish, attempt, closed, go, planned, told, unattended
+from git_agent_runner.attempt.go import Mode, Request, attempt, closed, go, planned, told, unattended
 from git_agent_runner.attempt.plan import Plan, plan_start
 from git_agent_runner.attempt.queue import end_live
 from git_agent_runner.console.boundary import complain, report_bug
@@ -37,7 +37,7 @@ from git_agent_runner.store.records.document import CorruptRecord
 class Task(NamedTuple):
     """What to do with the run, once `gate`, where there is one, let it pass: `then` is resume, fresh, nudge, or end.
 
-    `number` is the attempt that was seen last: when there is a newer one, somebody has gone on with the run already.
+    `number` is the attempt that was seen last: when there is a newer one, somebody has continued the run already.
     `append`: a new session gets the run's own prompt and the message below it. `timeout` is in seconds.
     """
 
@@ -101,9 +101,9 @@ def begin(
 
 
 def came_to(one: dict[str, Any]) -> str:
-    """For people. A fresh session in an old run, or one that began anew in silence, is not the same as one gone on."""
-    anew = ", NOT resumed" if one.get("resumed") == "as_new" else ""
-    return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else anew}"
+    """For people. A fresh session in an old run, or one that began again in silence, is not the same as one gone on."""
+    silent = ", NOT resumed" if one.get("resumed") == "as_new" else ""
+    return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else silent}"
 
 
 def at_length(answer: dict[str, Any]) -> str:
@@ -139,12 +139,12 @@ def foreseen(ctx: Context, task: Task) -> Plan:
     return planned(ctx, wish._replace(dry_run=True), mode, record)
 
 
-def _wish(ctx: Context, record: Record, task: Task) -> tuple[Wish, Mode]:
-    anew = None
+def _wish(ctx: Context, record: Record, task: Task) -> tuple[Request, Mode]:
+    first = None
     with suppress(CorruptRecord):  # only a session that is gone needs it
-        anew = _prompt(ctx, record, task)
+        first = _prompt(ctx, record, task)
     message = task.message or ctx.settings.continue_message
-    wish = Wish(message=message, anew=anew, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
+    wish = Request(message=message, fresh_message=first, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
     return wish, unattended(ctx, strict=task.strict)
 
 

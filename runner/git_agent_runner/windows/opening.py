@@ -10,7 +10,7 @@ from typing import NamedTuple
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.engines.probe import find_on_path
 from git_agent_runner.windows.command import Window, environment, script
-from git_agent_runner.windows.terminals import LINE_BYTES, TERMINALS, Facts, Terminal, detect
+from git_agent_runner.windows.terminals import LINE_BYTES, TERMINALS, Desktop, Terminal, detect
 
 EXCERPT = 8  # lines of what a terminal says of its failure
 
@@ -23,7 +23,7 @@ class Opening(NamedTuple):
     argv: tuple[str, ...]
 
 
-def plan_opening(facts: Facts, chosen: str | None, window: Window, work_tree: str) -> Opening:
+def plan_opening(facts: Desktop, chosen: str | None, window: Window, work_tree: str) -> Opening:
     """The argv that opens the window, in the terminal `chosen` or the one that the person is in.
 
     Raises UserError `terminal_unknown` where nothing says which, `terminal_missing` where its program is not on PATH

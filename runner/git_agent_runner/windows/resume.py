@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from git_agent_runner.attempt.dry_run import SCHEMA, planned
-from git_agent_runner.attempt.go import Mode, Wish, refuse_in_hook_of_run
+from git_agent_runner.attempt.go import Mode, Request, refuse_in_hook_of_run
 from git_agent_runner.attempt.plan import Plan
 from git_agent_runner.attempt.start_directory import work_tree_of
 from git_agent_runner.console.lines import print_json, say
@@ -19,10 +19,10 @@ from git_agent_runner.process.child import python
 from git_agent_runner.windows import handover
 from git_agent_runner.windows.command import Window
 from git_agent_runner.windows.opening import open_window, plan_opening
-from git_agent_runner.windows.terminals import Facts
+from git_agent_runner.windows.terminals import Desktop
 
 
-def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
+def in_window(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
     """Open the window. The plan was made here to know that it can be; the window makes its own.
 
     Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
@@ -36,7 +36,7 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
         if wish.message is not None and not wish.dry_run:
             file = handover.put(ctx.layout, wish.message)
             words = _words(ctx, plan, wish, mode, lambda given: f"{given[0]}-file={file}")
-        facts = Facts(ctx.environ, sys.platform)
+        facts = Desktop(ctx.environ, sys.platform)
         opening = plan_opening(
             facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.entry", *words)), ctx.repo.top
         )
@@ -64,7 +64,9 @@ def in_window(ctx: Context, plan: Plan, wish: Wish, mode: Mode) -> int:
     return 0
 
 
-def _words(ctx: Context, plan: Plan, wish: Wish, mode: Mode, said: Callable[[tuple[str, str]], str]) -> tuple[str, ...]:
+def _words(
+    ctx: Context, plan: Plan, wish: Request, mode: Mode, said: Callable[[tuple[str, str]], str]
+) -> tuple[str, ...]:
     """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
     other = plan.engine.name if plan.handed else None
     optional = (("--engine", other), ("--cwd", wish.cwd), ("--session", wish.session))

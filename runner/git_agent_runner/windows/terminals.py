@@ -11,7 +11,7 @@ from git_agent_runner.windows.command import plain, typed
 LINE_BYTES = 1024
 
 
-class Facts(NamedTuple):
+class Desktop(NamedTuple):
     """The person's environment, and `sys.platform`."""
 
     environ: Mapping[str, str]
@@ -26,8 +26,8 @@ class Terminal(NamedTuple):
 
     title: str
     program: str
-    here: Callable[[Facts], bool]
-    argv: Callable[[Facts, str], tuple[str, ...]]
+    here: Callable[[Desktop], bool]
+    argv: Callable[[Desktop, str], tuple[str, ...]]
     types: bool = False
 
 
@@ -35,15 +35,15 @@ def _shell(script: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", script)
 
 
-def _set(*names: str) -> Callable[[Facts], bool]:
+def _set(*names: str) -> Callable[[Desktop], bool]:
     return lambda facts: any(facts.environ.get(name) for name in names)
 
 
-def _called(name: str) -> Callable[[Facts], bool]:
+def _called(name: str) -> Callable[[Desktop], bool]:
     return lambda facts: facts.environ.get("TERM_PROGRAM") == name
 
 
-def _tmux(_facts: Facts, script: str) -> tuple[str, ...]:
+def _tmux(_facts: Desktop, script: str) -> tuple[str, ...]:
     """Several words are started as they are; a single one would go to the shell of tmux's configuration.
 
     Not `-c`, where tmux runs `#(command)`. A last word that ends in `;` would end tmux's command: ours ends in `}`.
@@ -51,33 +51,33 @@ def _tmux(_facts: Facts, script: str) -> tuple[str, ...]:
     return ("tmux", "new-window", "--", *_shell(script))
 
 
-def _screen(_facts: Facts, script: str) -> tuple[str, ...]:
+def _screen(_facts: Desktop, script: str) -> tuple[str, ...]:
     """STY names the session that is asked."""
     return ("screen", "-X", "screen", *_shell(script))
 
 
-def _kitty(facts: Facts, script: str) -> tuple[str, ...]:
+def _kitty(facts: Desktop, script: str) -> tuple[str, ...]:
     """A tab, where kitty listens for such wishes; else a window of a kitty of its own."""
     socket = facts.environ.get("KITTY_LISTEN_ON")
     tab = ("kitty", "@", "--to", socket, "launch", "--type=tab") if socket else ("kitty", "--detach")
     return (*tab, *_shell(script))
 
 
-def _wezterm(_facts: Facts, script: str) -> tuple[str, ...]:
+def _wezterm(_facts: Desktop, script: str) -> tuple[str, ...]:
     return ("wezterm", "cli", "spawn", "--", *_shell(script))
 
 
-def _gnome(_facts: Facts, script: str) -> tuple[str, ...]:
+def _gnome(_facts: Desktop, script: str) -> tuple[str, ...]:
     return ("gnome-terminal", "--tab", "--", *_shell(script))
 
 
-def _apple(*lines: str) -> Callable[[Facts, str], tuple[str, ...]]:
+def _apple(*lines: str) -> Callable[[Desktop, str], tuple[str, ...]]:
     """The line to type is an argument of the AppleScript, never a part of its text."""
     text = [word for line in ("on run argv", *lines, "end run") for word in ("-e", line)]
     return lambda _facts, script: ("osascript", *text, typed(("exec", *_shell(script))))
 
 
-def _windows(facts: Facts, script: str) -> tuple[str, ...]:
+def _windows(facts: Desktop, script: str) -> tuple[str, ...]:
     """From within WSL. Windows Terminal splits its arguments at `;`, and quotes do not survive three programs."""
     name = facts.environ.get("WSL_DISTRO_NAME")
     distribution = ("-d", name) if name else ()
@@ -108,7 +108,7 @@ TERMINALS = {
 }
 
 
-def detect(facts: Facts) -> str | None:
+def detect(facts: Desktop) -> str | None:
     """The name of the terminal that the person is in; on a Mac, where nothing says, the one that is always there."""
     found = next((name for name, terminal in TERMINALS.items() if terminal.here(facts)), None)
     return found or ("terminal.app" if facts.platform == "darwin" else None)

@@ -148,7 +148,7 @@ def keys() -> None:
 def draws(after: str = "0") -> None:
     """A full-screen program: draws itself for each size, tells at the end what was typed, and tidies nothing up.
 
-    `after` so many seconds, as on a busy machine.
+    `after` that many seconds, as on a busy machine.
     """
     tty.setraw(0)
     os.write(1, b"\x1b[?1049h\x1b[?25l\x1b[?1003h\x1b[?2004h\x1b[>1u")

@@ -289,7 +289,7 @@ def qwen(session: str) -> list[dict[str, object]]:
 
 
 def copilot(session: str) -> list[dict[str, object]]:
-    """As copilot/1.0.102/start-json: the session stands in the last line only."""
+    """As copilot/1.0.102/start-json: the session is in the last line only."""
     return [
         {"type": "assistant.turn_start", "data": {"turnId": "0"}},
         {"type": "assistant.message", "data": {"model": "mock-1", "content": "ok", "toolRequests": [], "turnId": "0"}},

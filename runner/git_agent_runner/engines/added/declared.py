@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.added import sessions
-from git_agent_runner.engines.added.sessions import SESSION, Store
+from git_agent_runner.engines.added.sessions import SESSION, DeclaredStore
 from git_agent_runner.engines.arguments import passed
 from git_agent_runner.engines.spec import Engine, Launch, Option, Version, parse_version
 
@@ -32,7 +32,7 @@ class Command(NamedTuple):
     stdin: bool = False
 
 
-class Terminal(NamedTuple):
+class DeclaredTerminal(NamedTuple):
     """The forms that take the terminal; without a `{prompt}` they take no message."""
 
     start: tuple[str, ...]
@@ -54,8 +54,8 @@ class Declared(NamedTuple):
     options: tuple[Option, ...] = ()
     elsewhere: Places = PLACES[0]
     continue_: Command | None = None
-    terminal: Terminal | None = None
-    store: Store | None = None
+    terminal: DeclaredTerminal | None = None
+    store: DeclaredStore | None = None
 
 
 def engine(name: str, declared: Declared, session: SessionRule) -> Engine:

@@ -1,6 +1,6 @@
 """Reading a YAML document against a form, so that every complaint names the line, the key and what is expected there.
 
-YAML is read as data only: its syntax tree is walked, no object is constructed, and a word stays the text that stands in
+YAML is read as data only: its syntax tree is walked, no object is constructed, and a word stays the text that is in
 the file, so that the version `0.10` is not the number 0.1.
 """
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, cast, get_args
 
 from git_agent_extractors.declared import Rules
 from git_agent_runner.engines.added import form, reading_form
-from git_agent_runner.engines.added.declared import PLACES, Command, Declared, Terminal, template_fault
-from git_agent_runner.engines.added.sessions import SESSION, Place, Store, Table
+from git_agent_runner.engines.added.declared import PLACES, Command, Declared, DeclaredTerminal, template_fault
+from git_agent_runner.engines.added.sessions import SESSION, DeclaredStore, SessionKeys, Table
 from git_agent_runner.engines.contract import Sample
 from git_agent_runner.engines.spec import Arity, Option, Role
 
@@ -83,7 +83,7 @@ def _files_fault(text: str) -> str | None:
     return None if inside and text.count(SESSION) <= 1 else f"a glob below the folder, with at most one {SESSION} in it"
 
 
-def _store_fault(store: Store) -> str | None:
+def _store_fault(store: DeclaredStore) -> str | None:
     if sum(where is not None for where in (store.first_line, store.document, store.table)) > 1:
         return "one of 'first-line', 'document' and 'table'"
     shared = store.table is not None or bool(store.document and store.document.sessions)
@@ -96,13 +96,13 @@ _place = {"session": reading_form.path}, {"directory": reading_form.path, "creat
 _name = form.word("the name of a table or column", re.compile(r"[A-Za-z_]\w*").fullmatch)
 _store = form.checked(
     form.table(
-        Store,
+        DeclaredStore,
         {"folder": form.word("a folder below the home, such as .x", lambda text: not text.startswith(("/", "~")))}
         | {"files": form.checked(_text, _files_fault)},
         {
             "variable": form.word("the name of an environment variable", re.compile(r"[A-Za-z_]\w*").fullmatch),
-            "first-line": form.table(Place, *_place),
-            "document": form.table(Place, _place[0], _place[1] | {"sessions": reading_form.path}),
+            "first-line": form.table(SessionKeys, *_place),
+            "document": form.table(SessionKeys, _place[0], _place[1] | {"sessions": reading_form.path}),
             "table": form.table(Table, {"name": _name, "session": _name}, {"directory": _name, "created": _name}),
         },
     ),
@@ -131,7 +131,7 @@ def _profile(name: str) -> form.Reader:
                 "forks": form.flag,
                 "continue": _command(session=(0,)),
                 "terminal": form.table(
-                    Terminal, {"start": _terminal(session=(0, 1)), "resume": _terminal(session=(1,))}, {}
+                    DeclaredTerminal, {"start": _terminal(session=(0, 1)), "resume": _terminal(session=(1,))}, {}
                 ),
                 "elsewhere": form.one_of(PLACES),
                 "options": form.checked(form.listed(_option), _options_fault),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, get_args
 
-from git_agent_extractors.declared import Condition, EventRule, SessionRule, Verdict
+from git_agent_extractors.declared import Condition, DeclaredStatus, EventRule, SessionRule
 from git_agent_extractors.model import Source, Status
 from git_agent_extractors.profile import ErrorRule
 from git_agent_runner.engines.added import form, patterns
@@ -96,11 +96,11 @@ def _event_fault(rule: EventRule) -> str | None:
     return None
 
 
-_verdict = form.table(Verdict, {"path": path, "values": form.keyed(_text, statuses)}, {})
+_verdict = form.table(DeclaredStatus, {"path": path, "values": form.keyed(_text, statuses)}, {})
 
 
-def _status(node: Node, where: str) -> Status | Verdict:
-    found: Status | Verdict = (_verdict if form.kind(node) == "map" else statuses)(node, where)
+def _status(node: Node, where: str) -> Status | DeclaredStatus:
+    found: Status | DeclaredStatus = (_verdict if form.kind(node) == "map" else statuses)(node, where)
     return found
 
 

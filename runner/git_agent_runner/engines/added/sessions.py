@@ -28,7 +28,7 @@ LARGEST = 16 << 20  # bytes of a document
 _MILLISECONDS, _NEVER = 1e11, 1e15  # of times that are numbers: as seconds, three thousand years from now
 
 
-class Place(NamedTuple):
+class SessionKeys(NamedTuple):
     """Where an object says a session's id, its directory, and when it was made: an ISO 8601 time, or a number of
     seconds or milliseconds since the epoch. In a document of all sessions these objects stand at `sessions`.
     """
@@ -48,18 +48,18 @@ class Table(NamedTuple):
     created: str = ""
 
 
-class Store(NamedTuple):
+class DeclaredStore(NamedTuple):
     """The engine's session files: `files` is a glob below the folder that the environment variable `variable` names,
     without it below `folder` in the person's home. A file with `{session}` in its name is one session; one without has
-    all. What a file says stands in its `first_line`, a JSON object, or it is a JSON `document`, or a database with a
+    all. What a file says is in its `first_line`, a JSON object, or it is a JSON `document`, or a database with a
     `table`.
     """
 
     folder: str
     files: str
     variable: str = ""
-    first_line: Place | None = None
-    document: Place | None = None
+    first_line: SessionKeys | None = None
+    document: SessionKeys | None = None
     table: Table | None = None
 
 
@@ -74,12 +74,12 @@ class _UnreadableError(ValueError):
     """The store is there and cannot be read: neither present nor absent can be said."""
 
 
-def in_lines(store: Store) -> bool:
-    """Is a session a file of its own that grows by lines? Of nothing else a copy can be compared, or put back."""
+def in_lines(store: DeclaredStore) -> bool:
+    """Is a session a file of its own that grows by lines? Of nothing else a copy can be compared, or restored."""
     return store.document is None and store.table is None
 
 
-def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
+def locate(name: str, store: DeclaredStore | None, query: StoreQuery) -> Located:
     if store is None or not query.session or "/" in query.session:
         return Located("unknown")
     folder = root(store, query)
@@ -95,15 +95,15 @@ def locate(name: str, store: Store | None, query: StoreQuery) -> Located:
     return Located("present", row.path, named if named and os.path.isabs(named) else None)
 
 
-def stored(store: Store, query: StoreQuery, located: Located) -> Stored:
+def stored(store: DeclaredStore, query: StoreQuery, located: Located) -> Stored:
     return files.stored(root(store, query), located)
 
 
-def place(store: Store | None, query: StoreQuery) -> model.Store | None:
+def place(store: DeclaredStore | None, query: StoreQuery) -> model.Store | None:
     return files.store(query, root(store, query), store.variable, store.folder) if store else None
 
 
-def owns(store: Store, query: StoreQuery, name: str) -> bool:
+def owns(store: DeclaredStore, query: StoreQuery, name: str) -> bool:
     """What the profile's glob finds for this session."""
     from fnmatch import fnmatchcase
 
@@ -117,7 +117,7 @@ def turns(data: bytes) -> Iterator[Turn]:
     return files.turns(data, lambda record: True if record else None)
 
 
-def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:
+def created_since(store: DeclaredStore | None, shape: re.Pattern[str], query: StoreQuery) -> tuple[str, ...]:
     """Nothing where the profile does not say how a session tells its directory and its time."""
     if store is None:
         return ()
@@ -136,11 +136,11 @@ def created_since(store: Store | None, shape: re.Pattern[str], query: StoreQuery
     return tuple(session for _, session in sorted(found))
 
 
-def root(store: Store, query: StoreQuery) -> str:
+def root(store: DeclaredStore, query: StoreQuery) -> str:
     return files.home(query.env, store.variable, store.folder)
 
 
-def _of(store: Store, folder: str, session: str) -> Iterator[_Row]:
+def _of(store: DeclaredStore, folder: str, session: str) -> Iterator[_Row]:
     """What the store says of one session."""
     own = SESSION in store.files
     for path in _files(store, folder, session):
@@ -151,7 +151,7 @@ def _of(store: Store, folder: str, session: str) -> Iterator[_Row]:
             yield from (row for row in _rows(store, path, session) if row.session == session)
 
 
-def _files(store: Store, root: str, session: str | None = None) -> Iterator[str]:
+def _files(store: DeclaredStore, root: str, session: str | None = None) -> Iterator[str]:
     name = "*" if session is None else glob.escape(session)
     return iter(sorted(glob.glob(os.path.join(glob.escape(root), store.files.replace(SESSION, name)))))
 
@@ -163,7 +163,7 @@ def _refuse_outside(folder: str, path: str) -> None:
         raise _UnreadableError(f"{path} leads out of {folder}")
 
 
-def _rows(store: Store, path: str, session: str | None = None) -> Iterator[_Row]:
+def _rows(store: DeclaredStore, path: str, session: str | None = None) -> Iterator[_Row]:
     """Raises _UnreadableError; a first line that cannot be read says nothing."""
     if store.table:
         from git_agent_runner.engines.added import table as declared_table
@@ -186,7 +186,7 @@ def _first_line(path: str) -> Iterable[object]:
         return []
 
 
-def _document(path: str, place: Place) -> Iterable[object]:
+def _document(path: str, place: SessionKeys) -> Iterable[object]:
     from git_agent_extractors.declared import values
 
     try:

@@ -46,7 +46,7 @@ def locate(query: StoreQuery) -> Located:
 
 
 def stored(query: StoreQuery, located: Located) -> Stored:
-    """The one file is enough: its own index codex makes anew (0.44.0 to 0.171.0)."""
+    """The one file is enough: its own index codex makes again (0.44.0 to 0.171.0)."""
     return files.stored(os.path.join(root(query), "sessions"), located)
 
 

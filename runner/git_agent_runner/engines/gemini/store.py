@@ -120,7 +120,7 @@ def _said(data: bytes) -> dict[str, dict[str, Any]]:
 
 
 def created_since(query: StoreQuery) -> tuple[str, ...]:
-    """Resuming stamps a session anew, so its oldest file and oldest message say when it was made."""
+    """Resuming stamps a session again, so its oldest file and oldest message say when it was made."""
     made: dict[str, float] = {}
     talks = set()
     try:
@@ -248,7 +248,7 @@ def _talks(records: Iterable[Any]) -> bool:
 
 
 def _messages(record: Any) -> Iterator[dict[str, Any]]:
-    """The messages of a record: itself, those it sets anew (`$set`), or those of a whole file in one object."""
+    """The messages of a record: itself, those it sets again (`$set`), or those of a whole file in one object."""
     if not isinstance(record, dict):
         return
     changed = record.get("$set", record)
@@ -259,7 +259,7 @@ def _messages(record: Any) -> Iterator[dict[str, Any]]:
 
 
 def _carried(message: dict[str, Any]) -> bool:
-    """gemini's `isResumableMessageRecord`: slash and question-mark text is not taken up again by a resume."""
+    """gemini's `isResumableMessageRecord`: slash and question-mark text is not picked up again by a resume."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     text = "".join(part.get("text", "") if isinstance(part, dict) else str(part or "") for part in parts).strip()

@@ -1,1 +1,1 @@
-"""What is wrong in a repository, and how to mend it: a module for each kind of finding."""
+"""What is wrong in a repository, and how to fix it: a module for each kind of finding."""

@@ -1,6 +1,6 @@
 """Findings of `git agent doctor`: unstaged changes that a hook manager put aside, and was killed meanwhile.
 
-pre-commit and prek never delete these files, so most of them were put back long ago. One was not where each file of it
+pre-commit and prek never delete these files, so most of them were restored long ago. One was not where each file of it
 is still as the manager left it: with its old content, and not written since the moment of the patch.
 """
 
@@ -14,7 +14,7 @@ from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.core.text import quote
 from git_agent_runner.git import run
-from git_agent_runner.maintain.doctor.finding import Finding, Known
+from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts
 from git_agent_runner.review.fixing.held import patch_folders, pid_of
 
 _LARGEST = 16 << 20  # bytes of a patch
@@ -23,7 +23,7 @@ _BLOCK = re.compile(rb"^diff --git ", re.MULTILINE)
 _INDEX = re.compile(rb"^index ([0-9a-f]{7,64})\.\.[0-9a-f]{7,64}", re.MULTILINE)
 
 
-def put_aside(known: Known) -> Iterator[Finding]:
+def put_aside(known: RepositoryFacts) -> Iterator[Finding]:
     ctx = known.ctx
     for manager, folder in patch_folders(ctx.environ):
         for patch in _patches(folder):

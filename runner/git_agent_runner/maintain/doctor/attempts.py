@@ -21,7 +21,7 @@ from git_agent_runner.core.text import quote
 from git_agent_runner.engines import wording
 from git_agent_runner.engines.files import names
 from git_agent_runner.find.running import hold
-from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, below, key_twice
+from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, RepositoryFacts, below, key_twice
 from git_agent_runner.maintain.pruning import TRASH, throw_away
 from git_agent_runner.store.files.layout import handle_of, run_directory
 from git_agent_runner.store.files.locks import is_locked
@@ -32,7 +32,7 @@ from git_agent_runner.store.session_locks import left_working
 _SCRAP = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp", re.ASCII)
 
 
-def unsettled(known: Known) -> Iterator[Finding]:
+def unsettled(known: RepositoryFacts) -> Iterator[Finding]:
     """A git-agent was killed before it could say what its engine came to, or an engine works on that nobody watches."""
     ctx = known.ctx
     for record in known.records.values():
@@ -55,7 +55,7 @@ def unsettled(known: Known) -> Iterator[Finding]:
             )
 
 
-def half_written(known: Known) -> Iterator[Finding]:
+def half_written(known: RepositoryFacts) -> Iterator[Finding]:
     """Attempts whose attempt.yaml is missing or torn, and runs that have no attempt at all."""
     ctx = known.ctx
     for handle, run_id in counted("attempts", known.runs.items()):
@@ -78,7 +78,7 @@ def _empty(ctx: Context, run_id: str) -> Finding:
     return Finding("run_empty", problem, REPAIR, partial(_clear, ctx, run_id, folder))
 
 
-def scraps(known: Known) -> Iterator[Finding]:
+def scraps(known: RepositoryFacts) -> Iterator[Finding]:
     """Temporary files of a git-agent that was killed while it wrote: never read by anybody."""
     runs = known.ctx.layout.runs_dir
     found = sorted(path for path in known.seen.temporary if _abandoned(path, known.now))
@@ -88,7 +88,7 @@ def scraps(known: Known) -> Iterator[Finding]:
         yield Finding("scraps", problem, REPAIR, partial(_unlink, found))
 
 
-def _attempt(known: Known, run_id: str, number: int) -> Iterator[Finding]:
+def _attempt(known: RepositoryFacts, run_id: str, number: int) -> Iterator[Finding]:
     ctx = known.ctx
     problem = known.seen.attempt(run_id, number)
     if isinstance(problem, CorruptRecord):
@@ -124,7 +124,7 @@ def _clear(ctx: Context, run_id: str, folder: str) -> None:
                 os.rmdir(place)
 
 
-def _remake(known: Known, run_id: str, number: int) -> None:
+def _remake(known: RepositoryFacts, run_id: str, number: int) -> None:
     """attempt.yaml from the record, or from what else is known; a torn one is kept beside it.
 
     The newest attempt is left open, for `unsettled` to settle from what the engine printed.
@@ -152,7 +152,7 @@ def _moment_of(path: str) -> str:
         return timestamp()
 
 
-def _guessed(known: Known, run_id: str) -> Record:
+def _guessed(known: RepositoryFacts, run_id: str) -> Record:
     """The record by the run's other attempts, else by its id, and by its note where there is one."""
     try:
         return attempts.rebuild(known.ctx.layout, run_id)

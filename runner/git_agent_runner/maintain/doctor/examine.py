@@ -10,17 +10,17 @@ from git_agent_runner import context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.maintain.doctor import aside, attempts, locks, records, refs, sessions, setup
 from git_agent_runner.maintain.doctor import notes as damage
-from git_agent_runner.maintain.doctor.finding import Finding, Known, look
+from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts, look
 
 
-def _of_hooks(known: Known) -> Iterator[Finding]:
+def _of_hooks(known: RepositoryFacts) -> Iterator[Finding]:
     """The hooks are a package above this one, as in the table of commands."""
     found: Iterator[Finding] = import_module("git_agent_hooks.finding").lost_hooks(known)
     return found
 
 
-# In this order: what keeps others from being mended comes first.
-FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
+# In this order: what keeps others from being fixed comes first.
+FINDERS: tuple[Callable[[RepositoryFacts], Iterator[Finding]], ...] = (
     setup.settings,
     setup.read_only,
     setup.identity,
@@ -44,7 +44,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
 )
 
 
-def examine() -> tuple[Known, list[Finding]]:
+def examine() -> tuple[RepositoryFacts, list[Finding]]:
     refused: list[UserError] = []
     ctx = context.load(refused=refused.append)
     known = look(ctx, time.time(), tuple(refused))

@@ -23,7 +23,7 @@ SETTLED = ("dead", "finished")  # states of runs that no process is at
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong. `repair` mends it and deletes nothing that was ever whole; `prune` may delete.
+    """One thing that is wrong. `repair` fixes it and deletes nothing that was ever whole; `prune` may delete.
 
     Both raise UserError where it cannot be done.
     """
@@ -40,7 +40,7 @@ def key_twice(problem: str) -> Finding:
     return Finding("record_doubled", problem, "delete one of these lines")
 
 
-class Seen:
+class AttemptStates:
     """The attempts and the states of runs, each read once for all that ask. `temporary` are the files of that kind,
     `copied` the runs that have copies of sessions.
     """
@@ -116,7 +116,7 @@ def below(root: str) -> Iterator[tuple[str, list[str], list[str]]]:
         yield folder, folders, files
 
 
-class Known(NamedTuple):
+class RepositoryFacts(NamedTuple):
     """The repository's runs as they stand. `runs` are the run directories: handle -> run id. `now` is in seconds.
 
     `doubled`: sentences about records with a key that is there twice. `refused` are settings that count as not set.
@@ -128,18 +128,20 @@ class Known(NamedTuple):
     corrupt: tuple[CorruptRecord, ...]
     noted: notes.Notes
     now: float
-    seen: Seen
+    seen: AttemptStates
     refused: tuple[UserError, ...] = ()
     doubled: tuple[str, ...] = ()
 
 
-def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> Known:
+def look(ctx: Context, now: float, refused: tuple[UserError, ...] = ()) -> RepositoryFacts:
     """Raises UserError `index_unreadable`."""
     doubled: list[str] = []
     records, corrupt = ctx.runs._replace(warn=doubled.append).read_all(partial(counted, "records"))
     runs = {handle_of(name): name for name in run_ids(ctx)}
     by_handle = {record.handle: record for record in records}
-    return Known(ctx, runs, by_handle, tuple(corrupt), _noted(ctx), now, Seen(ctx.layout), refused, tuple(doubled))
+    return RepositoryFacts(
+        ctx, runs, by_handle, tuple(corrupt), _noted(ctx), now, AttemptStates(ctx.layout), refused, tuple(doubled)
+    )
 
 
 def still(ctx: Context, handle: str) -> Record | None:

@@ -10,13 +10,13 @@ from glob import iglob
 
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import quote
-from git_agent_runner.maintain.doctor.finding import PRUNE, Finding, Known
+from git_agent_runner.maintain.doctor.finding import PRUNE, Finding, RepositoryFacts
 
 OLD = 600.0  # seconds; git holds none of these for as long as that
 _PLACES = ("*.lock", "reftable/*.lock", "worktrees/*/*.lock")  # under the common git directory
 
 
-def stale(known: Known) -> Iterator[Finding]:
+def stale(known: RepositoryFacts) -> Iterator[Finding]:
     """Locks of git's own that are old and that no process has open: git refuses to write as long as they stand."""
     common = known.ctx.repo.common_dir
     old = [found for found in _locks(common) if known.now - found[1].st_mtime > OLD]

@@ -12,7 +12,7 @@ from functools import partial
 from git_agent_extractors import ordinary
 from git_agent_runner.core.model import Repository
 from git_agent_runner.git import GitError, reason
-from git_agent_runner.maintain.doctor.finding import PRUNE, REPAIR, Finding, Known
+from git_agent_runner.maintain.doctor.finding import PRUNE, REPAIR, Finding, RepositoryFacts
 from git_agent_runner.store import notes
 from git_agent_runner.store.files import locks
 from git_agent_runner.store.files.layout import Layout
@@ -20,7 +20,7 @@ from git_agent_runner.store.files.layout import Layout
 _LINK, _NOWHERE = "it is a link to", ", which does not exist"
 
 
-def damaged(known: Known) -> Iterator[Finding]:
+def damaged(known: RepositoryFacts) -> Iterator[Finding]:
     """Its reflog may still name notes that are whole; records tell of the runs in any case."""
     repo = known.ctx.repo
     why = unreadable(repo, "-r")

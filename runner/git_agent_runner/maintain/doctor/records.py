@@ -13,13 +13,13 @@ from git_agent_runner.core.model import Record
 from git_agent_runner.core.text import quote
 from git_agent_runner.find.running import hold
 from git_agent_runner.find.search import Search
-from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, Known, key_twice, still
+from git_agent_runner.maintain.doctor.finding import REPAIR, SETTLED, Finding, RepositoryFacts, key_twice, still
 from git_agent_runner.store import pointer
 from git_agent_runner.store.records import attempts
 from git_agent_runner.store.records.index import SUFFIX
 
 
-def corrupt(known: Known) -> Iterator[Finding]:
+def corrupt(known: RepositoryFacts) -> Iterator[Finding]:
     """Records that cannot be read."""
     for problem in known.corrupt:
         run_id = known.runs.get(os.path.basename(problem.path).removesuffix(SUFFIX))
@@ -30,12 +30,12 @@ def corrupt(known: Known) -> Iterator[Finding]:
             yield Finding("record_corrupt", problem.message, mend)
 
 
-def doubled(known: Known) -> Iterator[Finding]:
+def doubled(known: RepositoryFacts) -> Iterator[Finding]:
     """Records with a key that is there twice."""
     yield from map(key_twice, known.doubled)
 
 
-def unrecorded(known: Known) -> Iterator[Finding]:
+def unrecorded(known: RepositoryFacts) -> Iterator[Finding]:
     """Run directories without a record. One without any attempt is another finding."""
     ctx, seen = known.ctx, known.seen
     named = {*known.records, *(os.path.basename(problem.path).removesuffix(SUFFIX) for problem in known.corrupt)}
@@ -46,7 +46,7 @@ def unrecorded(known: Known) -> Iterator[Finding]:
             yield Finding("record_missing", f"run {run_id} has no record", REPAIR, partial(rebuild, ctx, run_id))
 
 
-def without_directory(known: Known) -> Iterator[Finding]:
+def without_directory(known: RepositoryFacts) -> Iterator[Finding]:
     """Records whose run directory is gone, or empty: what was printed is lost, what a resume needs is not."""
     for record in known.records.values():
         if record.handle not in known.runs or not known.seen.numbers(record.run_id):

@@ -10,7 +10,7 @@ from git_agent_runner.core.model import Record
 from git_agent_runner.core.text import quote
 from git_agent_runner.find.running import hold
 from git_agent_runner.git import refs
-from git_agent_runner.maintain.doctor.finding import REPAIR, Finding, Known, still
+from git_agent_runner.maintain.doctor.finding import REPAIR, Finding, RepositoryFacts, still
 from git_agent_runner.store import gitconfig, notes, pointer
 from git_agent_runner.store.notes import writing
 
@@ -20,13 +20,13 @@ MANY = 1000  # pointers; 5,000 take a `git rev-parse` from 1.5 to 7 ms
 _LOSSY = {"notes.mergestrategy": ("ours", "theirs"), "notes.rewritemode": ("overwrite", "ignore")}
 
 
-def elsewhere(known: Known) -> list[str]:
+def elsewhere(known: RepositoryFacts) -> list[str]:
     """The handles that only notes know: another clone's runs, and those that were pruned here. Nothing is wrong."""
     return sorted(_noted(known) - {*known.records, *known.runs, *known.ctx.runs.handles()})
 
 
-def pointers(known: Known) -> Iterator[Finding]:
-    """A pointer whose run has neither a record nor a directory; and so many that git is slowed."""
+def pointers(known: RepositoryFacts) -> Iterator[Finding]:
+    """A pointer whose run has neither a record nor a directory; and that many that git is slowed."""
     ctx = known.ctx
     here = {*known.records, *known.runs, *ctx.runs.handles()}
     noted = _noted(known)
@@ -52,7 +52,7 @@ def pointers(known: Known) -> Iterator[Finding]:
         )
 
 
-def unnoted(known: Known) -> Iterator[Finding]:
+def unnoted(known: RepositoryFacts) -> Iterator[Finding]:
     """Runs that have ended on a commit, and are on none of the notes: another clone would never know of them."""
     noted = _noted(known)
     left = {handle: commit for handle, commit in _ends(known).items() if handle not in noted}
@@ -67,11 +67,11 @@ def unnoted(known: Known) -> Iterator[Finding]:
             )
 
 
-def _noted(known: Known) -> set[str]:
+def _noted(known: RepositoryFacts) -> set[str]:
     return {note.handle for runs in known.noted.by_commit.values() for note in runs}
 
 
-def _ends(known: Known) -> dict[str, str]:
+def _ends(known: RepositoryFacts) -> dict[str, str]:
     """Handle -> the commit that its run ended on."""
     ends = {}
     for handle, run_id in known.runs.items():
@@ -87,7 +87,7 @@ def _note(ctx: Context, commit: str, record: Record) -> None:
             writing.write(ctx.repo, commit, now)
 
 
-def carried(known: Known) -> Iterator[Finding]:
+def carried(known: RepositoryFacts) -> Iterator[Finding]:
     """Does git carry notes along, and keep every line of them?"""
     ctx = known.ctx
     if not notes.exists(ctx.repo):
@@ -109,7 +109,7 @@ def carried(known: Known) -> Iterator[Finding]:
             yield Finding("notes_lossy", problem, f"git config {own} {best}")
 
 
-def malformed(known: Known) -> Iterator[Finding]:
+def malformed(known: RepositoryFacts) -> Iterator[Finding]:
     """Lines in notes that are no run, or are dated in the future."""
     for runs in known.noted.by_commit.values():
         for note in filter(notes.is_to_come, runs):

@@ -13,7 +13,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines import asking, load, wording
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
-from git_agent_runner.maintain.doctor.finding import SETTLED, Finding, Known
+from git_agent_runner.maintain.doctor.finding import SETTLED, Finding, RepositoryFacts
 from git_agent_runner.store import session_copies
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SOON = 24 * 3600.0  # seconds
 
 
-def sessions(known: Known) -> Iterator[Finding]:
+def sessions(known: RepositoryFacts) -> Iterator[Finding]:
     """Sessions of runs that began on this machine. One that never had a whole turn was never kept by its engine."""
     ctx = known.ctx
     program = cache(lambda name: _program(ctx, name))
@@ -62,7 +62,7 @@ def _is_of(record: Record, host: str) -> bool:
     return record.session.value is not None and record.host == host
 
 
-def _left_alone(known: Known, record: Record) -> bool:
+def _left_alone(known: RepositoryFacts, record: Record) -> bool:
     """Asked last, of the few that it matters of."""
     if record.run_id in known.seen.copied and kept(known.ctx, record):
         return False
@@ -84,7 +84,7 @@ def _left(engine: Engine, query: StoreQuery, located: Located, now: float) -> fl
     return when - now if when is not None and when - now < SOON else None
 
 
-def _completed(known: Known, record: Record) -> bool:
+def _completed(known: RepositoryFacts, record: Record) -> bool:
     return any(attempt.status == "completed" for attempt in known.seen.readable(record.run_id))
 
 

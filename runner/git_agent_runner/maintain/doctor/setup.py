@@ -10,16 +10,16 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import quote
 from git_agent_runner.engines import MODULES, all_added, load
 from git_agent_runner.git import in_repo
-from git_agent_runner.maintain.doctor.finding import Finding, Known
+from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts
 
 
-def settings(known: Known) -> Iterator[Finding]:
+def settings(known: RepositoryFacts) -> Iterator[Finding]:
     """Values of `agent.*` that are not valid, or that a tracked file gives."""
     for error in known.refused:
         yield Finding(error.code, error.message, "; ".join(error.hints))
 
 
-def read_only(known: Known) -> Iterator[Finding]:
+def read_only(known: RepositoryFacts) -> Iterator[Finding]:
     """A git directory that cannot be written: no run can be begun, and none that is there can go on."""
     layout = known.ctx.layout
     for path in (layout.common_dir, layout.root, layout.index_dir, layout.runs_dir):
@@ -33,7 +33,7 @@ def _user() -> str:
     return f"user {os.geteuid()}"
 
 
-def identity(known: Known) -> Iterator[Finding]:
+def identity(known: RepositoryFacts) -> Iterator[Finding]:
     """Notes are commits, and git makes none for nobody."""
     if in_repo(known.ctx.repo, "var", "GIT_COMMITTER_IDENT", check=False).status:
         yield Finding(
@@ -43,7 +43,7 @@ def identity(known: Known) -> Iterator[Finding]:
         )
 
 
-def engines(known: Known) -> Iterator[Finding]:
+def engines(known: RepositoryFacts) -> Iterator[Finding]:
     """The engines that runs need, and those that the person has added."""
     ctx = known.ctx
     wrong = {name: found for name, found in all_added(ctx.environ) if isinstance(found, UserError)}

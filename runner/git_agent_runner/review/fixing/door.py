@@ -25,7 +25,7 @@ from git_agent_runner.process.signals import ENDING, caught
 from git_agent_runner.review import content
 from git_agent_runner.review.fixing import putting
 from git_agent_runner.review.fixing.check import Checked, check, refuse_ended
-from git_agent_runner.review.fixing.snapshot import Changes, Entry, Snapshot, changes, snapshot
+from git_agent_runner.review.fixing.snapshot import ChangedPath, Changes, Snapshot, changes, snapshot
 from git_agent_runner.review.prompt import fenced
 
 _PLACE = """You work in a copy of what is about to be committed. Change its files here, and do not commit:
@@ -34,7 +34,7 @@ your changes are taken over as a patch.
 _FAILS = "This command fails here: {check}\nChange the files until it passes.\n"
 
 
-class Wish(NamedTuple):
+class FixRequest(NamedTuple):
     """What is asked for. `check` may be empty: then there is one attempt, at the prompt."""
 
     check: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Made(NamedTuple):
 
     handle: str
     engine: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ChangedPath, ...]
     patch: str | None
     status: str | None
     passes: bool
@@ -78,7 +78,7 @@ def after(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
 
 
-def fix(ctx: Context, wish: Wish, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
+def fix(ctx: Context, wish: FixRequest, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
     """What was made, None where the check passes as things are; and why it is not in index and work tree, if it is not.
 
     `refuse` is why no agent may be started. Raises UserError where that is so, or there is none.
@@ -100,13 +100,13 @@ def _look(output: str) -> tuple[str, ...]:
     return tuple(line for line in output.splitlines() if line.strip())[-20:]
 
 
-def _checked(snap: Snapshot, wish: Wish, ways: Ways) -> Checked:
+def _checked(snap: Snapshot, wish: FixRequest, ways: Ways) -> Checked:
     if not wish.check:
         return Checked(True, "")
     return check(wish.check, snap.path, snap.ctx.environ, ways.left(), ways.cancel)
 
 
-def make(ctx: Context, snap: Snapshot, wish: Wish, ways: Ways, first: Checked) -> Made:
+def make(ctx: Context, snap: Snapshot, wish: FixRequest, ways: Ways, first: Checked) -> Made:
     """Let an agent work there until the check passes, at most so often, and save what it changed as a patch.
 
     That is saved, too, where something goes wrong after it.
@@ -133,7 +133,7 @@ def make(ctx: Context, snap: Snapshot, wish: Wish, ways: Ways, first: Checked) -
     return Made(handle, engine.name, changed.entries, patch, status, passes, found and found.output, words)
 
 
-def _again(wish: Wish, found: Checked, done: Finished) -> bool:
+def _again(wish: FixRequest, found: Checked, done: Finished) -> bool:
     settled = done.settled
     return not found.passed and settled.verdict.status == "completed" and settled.attempt.number < wish.attempts
 
@@ -148,7 +148,7 @@ def _rescue(ctx: Context, snap: Snapshot, name: str) -> None:
 
 
 def _attempt(
-    snap: Snapshot, engine: Engine, wish: Wish, ways: Ways, found: Checked, before: Finished | None
+    snap: Snapshot, engine: Engine, wish: FixRequest, ways: Ways, found: Checked, before: Finished | None
 ) -> Finished:
     message = _message(wish, found)
     if before is None:
@@ -159,7 +159,7 @@ def _attempt(
     return run.run(snap.ctx, plan, View(), ways.left(), ways.cancel)
 
 
-def _message(wish: Wish, found: Checked) -> str:
+def _message(wish: FixRequest, found: Checked) -> str:
     if wish.role != "fix":
         return wish.prompt or ""
     parts = [f"{wish.prompt.rstrip()}\n\n"] if wish.prompt else []
@@ -178,7 +178,7 @@ def _save(ctx: Context, handle: str, changed: Changes) -> str:
     return path
 
 
-def _put(ctx: Context, snap: Snapshot, ways: Ways, entries: Sequence[Entry]) -> str | None:
+def _put(ctx: Context, snap: Snapshot, ways: Ways, entries: Sequence[ChangedPath]) -> str | None:
     """Why it was not put there, if it was not."""
     from git_agent_runner.git import discover
 

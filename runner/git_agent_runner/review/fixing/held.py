@@ -81,7 +81,7 @@ def _executing(git_dir: str) -> bool:
 
 
 def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Sequence[Process]) -> Hold | None:
-    """The hold of a manager that is our parent. Its file is named after its process, or stands in the git directory."""
+    """The hold of a manager that is our parent. Its file is named after its process, or is in the git directory."""
     if environ.get("PRE_COMMIT") == "1":
         for name, folder in patch_folders(environ):
             for patch in _listed(folder):

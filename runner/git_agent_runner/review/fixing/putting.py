@@ -14,7 +14,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.git import Result, run
 from git_agent_runner.review.fixing import swap
-from git_agent_runner.review.fixing.snapshot import ABSENT, Entry
+from git_agent_runner.review.fixing.snapshot import ABSENT, ChangedPath
 from git_agent_runner.review.fixing.swap import Busy, Content
 
 PATIENCE = 2.0  # seconds that another git may take with the index
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     new: Content | None
 
 
-def put(ctx: Context, entries: Sequence[Entry], indexes: Sequence[str], spare: str) -> str | None:
+def put(ctx: Context, entries: Sequence[ChangedPath], indexes: Sequence[str], spare: str) -> str | None:
     """Change these entries of the indexes, and the files of the work tree; why not, where it is not clean.
 
     Files are looked at as git has them, so that line ends and filters are as the person's. What the person has changed
@@ -72,7 +72,7 @@ def _locked(index: str) -> Iterator[str]:
             os.unlink(lock)
 
 
-def _change(ctx: Context, index: str, entries: Sequence[Entry]) -> set[str]:
+def _change(ctx: Context, index: str, entries: Sequence[ChangedPath]) -> set[str]:
     """The names whose files a sparse checkout leaves out."""
     env = {"GIT_INDEX_FILE": index, "GIT_LITERAL_PATHSPECS": "1"}
     names = [entry.path for entry in entries]
@@ -103,7 +103,7 @@ def _write(ctx: Context, steps: Sequence[Step], spare: str) -> None:
             done.append(step._replace(new=now))
     except BaseException:
         for step in reversed(done):
-            with suppress(Busy):  # somebody has gone on with what was put there
+            with suppress(Busy):  # somebody has continued what was put there
                 _moved(ctx, Step(step.path, step.new, step.old), spare)
         raise
 
@@ -132,7 +132,7 @@ def _beside(folder: str, spare: str) -> str:
     return spare if os.stat(folder).st_dev == os.stat(spare).st_dev else folder
 
 
-def _step(ctx: Context, entry: Entry, gone: Set[str]) -> Step:
+def _step(ctx: Context, entry: ChangedPath, gone: Set[str]) -> Step:
     full = f"{ctx.repo.top}/{entry.path}"
     _refuse_links(ctx, entry.path, gone)
     try:
@@ -153,7 +153,7 @@ def _refuse_links(ctx: Context, path: str, gone: Set[str]) -> None:
             raise Busy(f"{path}: '{name}' is no directory")
 
 
-def _wanted(ctx: Context, entry: Entry, now: Content | None) -> Content | None:
+def _wanted(ctx: Context, entry: ChangedPath, now: Content | None) -> Content | None:
     """What the file is to be. Raises Busy where that does not go together with what it is."""
     if now is None or entry.old_mode == ABSENT:
         if (now is None) != (entry.old_mode == ABSENT):
@@ -174,7 +174,7 @@ def _wanted(ctx: Context, entry: Entry, now: Content | None) -> Content | None:
     return _as_it_ends(ctx, entry, now, _checked_out(ctx, entry, oid))
 
 
-def _as_it_ends(ctx: Context, entry: Entry, now: Content, new: Content | None) -> Content | None:
+def _as_it_ends(ctx: Context, entry: ChangedPath, now: Content, new: Content | None) -> Content | None:
     """With the person's permissions, and, where git does not care, his line ends."""
     if new is None or _LINK in (entry.old_mode, entry.new_mode):
         return new
@@ -189,7 +189,7 @@ def _as_it_ends(ctx: Context, entry: Entry, now: Content, new: Content | None) -
     return new
 
 
-def _checked_out(ctx: Context, entry: Entry, oid: str) -> Content | None:
+def _checked_out(ctx: Context, entry: ChangedPath, oid: str) -> Content | None:
     """As git would write it."""
     if entry.new_mode == ABSENT:
         return None

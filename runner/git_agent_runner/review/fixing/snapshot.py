@@ -20,7 +20,7 @@ _PATCH = ("-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
 
 
-class Entry(NamedTuple):
+class ChangedPath(NamedTuple):
     """One path that differs. The mode is ABSENT where there is none."""
 
     path: str
@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
 
 
 class Changes(NamedTuple):
-    entries: tuple[Entry, ...]
+    entries: tuple[ChangedPath, ...]
     patch: bytes
 
 
@@ -95,9 +95,9 @@ def changes(snap: Snapshot) -> Changes:
     return Changes(tuple(entries), patch.encode("utf-8", "surrogateescape"))
 
 
-def _entry(facts: str, path: str) -> Entry:
+def _entry(facts: str, path: str) -> ChangedPath:
     old_mode, new_mode, old, new, _ = facts.removeprefix(":").split(" ")
-    return Entry(path, old_mode, old, new_mode, new)
+    return ChangedPath(path, old_mode, old, new_mode, new)
 
 
 def _git(snap: Snapshot, *words: str, check: bool = True) -> tuple[int, str]:

@@ -136,7 +136,7 @@ def _exchanged_back(other: str, path: str) -> Content | None:
 
 
 def _restore(aside: str, path: str) -> None:
-    """Move it back, unless somebody has made it anew, with all that he wants in it."""
+    """Move it back, unless somebody has made it again, with all that he wants in it."""
     try:
         os.link(aside, path, follow_symlinks=False)
     except FileExistsError:

@@ -34,7 +34,7 @@ def at_work(attempt: Attempt) -> bool:
 def remaining(attempt: Attempt) -> tuple[str, ...]:
     """The survivors of a settled attempt that are still at its work.
 
-    What a completed turn leaves running, such as a server that it was to start, is no more of its work.
+    What a completed turn leaves running, such as a server that it was to start, is not a more of its work.
     """
     return () if attempt.status == "completed" else living(attempt)
 
@@ -59,7 +59,7 @@ def _lives_since(survivor: str, attempt: Attempt) -> bool:
 
 
 def _of_another_boot(attempt: Attempt) -> bool:
-    """Nothing survives a boot, and pids begin anew."""
+    """Nothing survives a boot, and pids begin again."""
     return attempt.boot_id is not None and attempt.boot_id != boot_id()
 
 

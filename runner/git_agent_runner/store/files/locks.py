@@ -72,7 +72,7 @@ def try_lock(path: str) -> Lock | None:
 def is_locked(path: str) -> bool:
     """Does a process hold this lock? Shared, so that two who ask at once do not see each other.
 
-    What is no file of ours cannot be held: it must not keep a list from showing the other runs.
+    What is not a file of ours cannot be held: it must not keep a list from showing the other runs.
     """
     try:
         fd = _ordinary(path, os.O_RDONLY)

@@ -92,11 +92,11 @@ def nearest(repo: Repository, commits: Sequence[str], wanted: Callable[[Note], b
 
 
 def _parts(commits: Sequence[str], first: int) -> list[Sequence[str]]:
-    """The first so many, and the rest."""
+    """The first that many, and the rest."""
     return [part for part in (commits[:first], commits[first:]) if part]
 
 
-class Entry(NamedTuple):
+class NoteBlob(NamedTuple):
     """One blob in a tree of notes. `size` is in bytes, MISSING where the object is not there: a damaged repository, or
     a partial clone whose remote is gone.
     """
@@ -110,7 +110,7 @@ class Entry(NamedTuple):
         return self.path.replace("/", "")
 
 
-def entries(repo: Repository, tip: str, places: Iterable[str] = (), *, check: bool = False) -> Iterator[Entry]:
+def entries(repo: Repository, tip: str, places: Iterable[str] = (), *, check: bool = False) -> Iterator[NoteBlob]:
     """What the tree of notes holds, at these paths or all of it; what is no note is left out.
 
     Raises GitError where a part of it cannot be read and `check`; otherwise it is what can be.
@@ -121,16 +121,16 @@ def entries(repo: Repository, tip: str, places: Iterable[str] = (), *, check: bo
     here = promised.sizes(repo, [facts[2] for _, facts in found if facts[2] not in lost]) if lost else {}
     for path, (_, kind, oid, *size) in found:
         known = here.get(oid, MISSING) if lost else int(size[0]) if size[0].isdigit() else MISSING
-        entry = Entry(path, oid, known)
+        entry = NoteBlob(path, oid, known)
         if kind == "blob" and len(entry.commit) == len(oid) and not entry.commit.strip("0123456789abcdef"):
             yield entry
 
 
 def listing(
     repo: Repository, commits: Sequence[str] | None = None, ref: str = REF, *, check: bool = False
-) -> dict[str, list[Entry]]:
+) -> dict[str, list[NoteBlob]]:
     """Commit (these, or all) -> note blobs: two where a merge left a flat and a fanned-out entry side by side."""
-    found: dict[str, list[Entry]] = {} if commits is None else {commit: [] for commit in commits}
+    found: dict[str, list[NoteBlob]] = {} if commits is None else {commit: [] for commit in commits}
     places = {place for commit in found for place in (commit, commit[:2])} if len(found) <= NEAR else ()
     for entry in entries(repo, ref, places, check=check):
         if commits is None or entry.commit in found:
@@ -148,7 +148,7 @@ def texts(repo: Repository, commits: Sequence[str], ref: str = REF) -> dict[str,
     return _texts(repo, listing(repo, commits, ref))
 
 
-def _texts(repo: Repository, listing: Mapping[str, list[Entry]]) -> dict[str, str]:
+def _texts(repo: Repository, listing: Mapping[str, list[NoteBlob]]) -> dict[str, str]:
     fit = {blob.oid: blob.size for blobs in listing.values() for blob in blobs if 0 <= blob.size <= NOTE_LIMIT}
     found = blob_texts(repo, fit)
     return {commit: "\n".join(found.get(blob.oid, "") for blob in blobs) for commit, blobs in listing.items()}
@@ -159,7 +159,7 @@ def blob_texts(repo: Repository, sizes: Mapping[str, int]) -> dict[str, str]:
     return {oid: text for batch in _batches(sizes) for oid, text in _blobs(repo, batch)}
 
 
-def contents(repo: Repository, listing: Mapping[str, list[Entry]]) -> Notes:
+def contents(repo: Repository, listing: Mapping[str, list[NoteBlob]]) -> Notes:
     """What these notes say."""
     blobs = [(commit, blob) for commit, blobs in listing.items() for blob in blobs]
     large = f"larger than {NOTE_LIMIT >> 20} MiB, not read"

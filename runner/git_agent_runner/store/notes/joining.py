@@ -15,9 +15,9 @@ from typing import NamedTuple
 from git_agent_runner import git
 from git_agent_runner.core.model import Repository
 from git_agent_runner.store import notes
-from git_agent_runner.store.notes import RUNS, Entry, Ref, writing
+from git_agent_runner.store.notes import RUNS, NoteBlob, Ref, writing
 
-Tree = Mapping[str, list[Entry]]  # commit -> its note: two entries where a merge left a flat and a fanned-out one
+Tree = Mapping[str, list[NoteBlob]]  # commit -> its note: two entries where a merge left a flat and a fanned-out one
 
 
 class Joined(NamedTuple):
@@ -44,7 +44,7 @@ def compare(repo: Repository, ours: str, theirs: str, ref: Ref = RUNS) -> Joined
 
 
 def _joined(
-    done: Joined, commit: str, mine: list[Entry], other: list[Entry], known: Mapping[str, str], ref: Ref
+    done: Joined, commit: str, mine: list[NoteBlob], other: list[NoteBlob], known: Mapping[str, str], ref: Ref
 ) -> Joined:
     """A note that is too large to be read is kept where it is, and taken where there is none."""
     if any(entry.oid not in known for entry in (*mine, *other)):
@@ -144,7 +144,7 @@ def _is_behind(repo: Repository, old: str, new: str) -> bool:
 
 def _tree(repo: Repository, tip: str) -> Tree:
     """Anything but notes in it is not looked at."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[NoteBlob]] = {}
     for entry in notes.entries(repo, tip) if tip else ():
         found.setdefault(entry.commit, []).append(entry)
     return found

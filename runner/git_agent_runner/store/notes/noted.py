@@ -61,7 +61,7 @@ def _all(repo: Repository, layout: Layout, tip: str) -> bytes:
     commits = None if changed is None else tuple(changed)
     try:
         listing, whole = notes.listing(repo, commits, tip, check=True), True
-    except GitError:  # what is damaged now may be mended without a new tip
+    except GitError:  # what is damaged now may be fixed without a new tip
         listing, whole = notes.listing(repo, commits, tip), False
     kept = [line for line in known if _commit(line) not in (changed or ())]
     body = b"\n" + b"".join([*kept, *_read(repo, listing)])
@@ -82,7 +82,7 @@ def _changed(repo: Repository, old: str, new: str) -> dict[str, None] | None:
     return None if done.status else {path.replace("/", ""): None for path in done.out.split("\0")[:-1]}
 
 
-def _read(repo: Repository, listing: dict[str, list[notes.Entry]]) -> Iterator[bytes]:
+def _read(repo: Repository, listing: dict[str, list[notes.NoteBlob]]) -> Iterator[bytes]:
     left = iter(listing.items())
     while batch := dict(islice(left, _BATCH)):
         for commit, runs in notes.contents(repo, batch).by_commit.items():

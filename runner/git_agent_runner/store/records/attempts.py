@@ -109,7 +109,7 @@ def begin(layout: Layout, attempt: Attempt) -> str:
 
 
 def save(layout: Layout, attempt: Attempt) -> None:
-    """Write attempt.yaml anew: when the engine has a pid, when it names its session, when it has ended."""
+    """Write attempt.yaml again: when the engine has a pid, when it names its session, when it has ended."""
     path = layout.attempt(attempt.run_id, attempt.number)
     refuse_links(layout, path)
     atomic.write(f"{path}/{FILE}", document.render(SHAPE, attempt).encode())

@@ -2,7 +2,7 @@
 
 An entry counts as long as its record's file has the same size and mtime. A file that was written within 20 ms of the
 time the cache was made could be written again without a change of either (kernels before 6.13 tick at up to 4 ms), so
-it is read anew, as git does with racy index entries. Whatever is odd about the cache, it is made anew without a word.
+it is read again, as git does with racy index entries. Whatever is odd about the cache, it is made again without a word.
 
 The file begins with the stamps of all entries, in the order in which the folder gives them. As long as that is what
 the folder says, nothing else need be looked at but the rows that are asked for: they are sorted, newest first.
@@ -48,7 +48,7 @@ class Listing(NamedTuple):
     problems: list[CorruptRecord]
 
 
-class Wanted(NamedTuple):
+class ListRequest(NamedTuple):
     """How many rows, None for all; without `reviews` only those of runs that can be a branch's; with `branches` only
     those with these branches, None among them for runs without one.
     """
@@ -58,15 +58,15 @@ class Wanted(NamedTuple):
     branches: frozenset[str | None] | None = None
 
 
-ALL = Wanted()
+ALL = ListRequest()
 
 
-def work(layout: Layout, now: float, wanted: Wanted = ALL, warn: Callable[[str], None] = ignore) -> Listing:
+def work(layout: Layout, now: float, wanted: ListRequest = ALL, warn: Callable[[str], None] = ignore) -> Listing:
     """The runs that can be a branch's. See `listing`."""
     return listing(layout, now, wanted._replace(reviews=False), warn)
 
 
-def listing(layout: Layout, now: float, wanted: Wanted = ALL, warn: Callable[[str], None] = ignore) -> Listing:
+def listing(layout: Layout, now: float, wanted: ListRequest = ALL, warn: Callable[[str], None] = ignore) -> Listing:
     """The runs, all unless less is `wanted`. `now` is in seconds since the epoch, taken before the call. `warn`: see
     Index.
 
@@ -94,7 +94,7 @@ def state(layout: Layout, row: Row) -> State:
     return attempts.state(layout, row.handle, row.run_id)
 
 
-def _trusted(layout: Layout, folder: bytes, wanted: Wanted) -> Listing | None:
+def _trusted(layout: Layout, folder: bytes, wanted: ListRequest) -> Listing | None:
     """What the cache says of some runs of many, if the folder is as it was then, and so are the files of these."""
     try:
         with open(layout.cache_file, "rb", opener=ordinary.opened) as file:
@@ -124,7 +124,7 @@ def _placed(file: BinaryIO, begin: int, directory: int, names: Iterable[str | No
         yield file.readline()
 
 
-def _chosen(wanted: Wanted, lines: Iterable[bytes]) -> list[bytes]:
+def _chosen(wanted: ListRequest, lines: Iterable[bytes]) -> list[bytes]:
     """The lines that are wanted, and those of records that cannot be read."""
     of_branch = None if wanted.branches is None else rows.of_branch(wanted.branches)
     chosen, found = [], 0
@@ -164,7 +164,7 @@ def _all_lines(
 def _renewed(
     layout: Layout, now: float, folder: bytes, stamps: list[str], cache: bytes, warn: Callable[[str], None]
 ) -> list[bytes]:
-    """All lines, sorted: of entries in the cache that still count, and of records read anew."""
+    """All lines, sorted: of entries in the cache that still count, and of records read again."""
     present = set(stamps)
     cached = {rows.stamp_of(line): line for line in _lines(cache, cache.find(b"\n\n") + 2)}
     kept = [line for stamp, line in cached.items() if stamp in present]

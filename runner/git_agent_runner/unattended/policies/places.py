@@ -22,7 +22,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import quote
 from git_agent_runner.engines import added
 from git_agent_runner.git.refs import worktrees
-from git_agent_runner.git.settings import Entry, inside_work_tree
+from git_agent_runner.git.settings import ConfigEntry, inside_work_tree
 from git_agent_runner.unattended.policies import form
 from git_agent_runner.unattended.policies.model import Policy, Trigger
 
@@ -80,7 +80,7 @@ def _of_settings(ctx: Context, trigger: Trigger, warn: Callable[[str], None]) ->
     return found[-1]._replace(on_error=tuple(rule for one in found for rule in one.on_error))
 
 
-def _origin(entry: Entry) -> str:
+def _origin(entry: ConfigEntry) -> str:
     section, _, name = entry.key.partition(".")
     spelled = {"ondead": "onDead", "onerror": "onError", "onidle": "onIdle"}[name]
     return f"{section}.{spelled} in '{entry.file}'" if entry.file else f"{section}.{spelled} on the command line"

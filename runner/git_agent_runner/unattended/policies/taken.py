@@ -49,7 +49,7 @@ _SHAPE = Shape(
 
 
 def read(layout: Layout, run_id: str) -> Kept | None:
-    """What was kept of the run; None when there is nothing, or nothing that can be read: then it begins anew."""
+    """What was kept of the run; None when there is nothing, or nothing that can be read: then it begins again."""
     path = f"{layout.run(run_id)}/{FILE}"
     try:
         return document.parse(_SHAPE, document.read_text(path), path, document.ignore)

@@ -78,7 +78,7 @@ def sleeps(layout: Layout, row: Row, nap: Nap, now: float) -> bool:
 
 
 def _files(layout: Layout, row: Row) -> tuple[object, ...]:
-    """What tells that an attempt was begun, or written anew."""
+    """What tells that an attempt was begun, or rewritten."""
     last = layout.attempt(row.run_id, row.attempts)
     return tuple(_stamp(path) for path in (os.path.dirname(last), f"{last}/{attempts.FILE}"))
 

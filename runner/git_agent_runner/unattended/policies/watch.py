@@ -38,7 +38,7 @@ _ENDS: dict[str, End] = {"done": "done", "fail": "failed", "escalate": "escalate
 _AGAIN = frozenset({"run_live", "session_held", "locked"})
 
 
-class Told(NamedTuple):
+class RunReport(NamedTuple):
     """What became of one run, for the report at the end."""
 
     handle: str
@@ -73,7 +73,7 @@ class Watch:
         self._unfinished: list[Row] = []
         self._folder = cache.UNKNOWN  # the index, and when it was listed
         self._looked = 0.0
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, RunReport] = {}
 
     def run(self, *, once: bool) -> int | None:
         """Watch until nothing is left to wait for. The number of the signal that ended it, or None."""
@@ -291,4 +291,4 @@ class Watch:
 
     def _count(self, row: Row, more: int, end: End | None = None, reason: str = "") -> None:
         before = self.told.get(row.handle)
-        self.told[row.handle] = Told(row.handle, row.branch, (before.actions if before else 0) + more, end, reason)
+        self.told[row.handle] = RunReport(row.handle, row.branch, (before.actions if before else 0) + more, end, reason)
