@@ -91,8 +91,8 @@ def _asked(ctx: Context, style: Style) -> str:
 
 
 def _prompt(ctx: Context, change: Change, words: str) -> str:
+    from git_agent_runner.core.data import fenced
     from git_agent_runner.review import content
-    from git_agent_runner.review.prompt import fenced
 
     seen = content.shown(ctx, change, (), DIFF)
     log = ("log", f"-{SUBJECTS}", "--no-show-signature", "--format=%s", "HEAD", "--")

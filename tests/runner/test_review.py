@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from git_agent_runner.core.secrets import MARK, redacted
 from git_agent_runner.review import verdict
 from git_agent_runner.review.content import unquoted
-from git_agent_runner.review.secrets import MARK, redacted
 from support.cli import Cli, Done
 from support.gitrepo import GitRepo
 from support.reviewing import BAD, FINDING, answer, asked, calls, install, write

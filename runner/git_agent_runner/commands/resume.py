@@ -11,6 +11,7 @@ from git_agent_runner import context
 from git_agent_runner.adopt.found import found
 from git_agent_runner.attempt.go import Act, Mode, Request, configured, go
 from git_agent_runner.console import parse
+from git_agent_runner.console.attached import attached
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError
 from git_agent_runner.core.text import quote, shown
@@ -31,6 +32,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("-e", "--engine", metavar="ENGINE", help="Continue in this engine: the conversation is handed over.")
 @click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
+@click.option("--attach", metavar="FILE", help="Show the agent the end of this log (`-`: standard input), as data.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")
 @click.option("--terminal", is_flag=True, help="Open the session in a new terminal window or tab.")
 @click.option("-n", "--dry-run", is_flag=True, help="Print the exact command, or what --all would do.")
@@ -65,6 +67,7 @@ def command(  # noqa: PLR0917  click passes options by name
     engine: str | None,
     message_text: str | None,
     message_file: str | None,
+    attach: str | None,
     interactive: bool,
     terminal: bool,
     dry_run: bool,
@@ -100,7 +103,11 @@ def command(  # noqa: PLR0917  click passes options by name
     if everything:
         _refuse_beside_all(named)
     where = _where(named, branch, commit)
+    if attach == "-":
+        parse.only_one({"--attach -": True, "a message from standard input": "-" in (said, message_file)})
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
+    if attach is not None:
+        message = attached(message, attach)
     handover.drop(ctx.layout, message_file)
     if everything:
         return _all(ctx, message, jobs, strict=strict, kill=kill, timeout=timeout, dry_run=dry_run, as_json=as_json)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from git_agent_runner.context import Context
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.secrets import redacted
 from git_agent_runner.git import Result, refs, run
-from git_agent_runner.review.secrets import redacted
 
 # The work of nobody: this commit is only ever seen by a reviewer.
 _NOBODY = {

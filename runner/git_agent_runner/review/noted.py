@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.model import Repository
-from git_agent_runner.review.secrets import redacted
+from git_agent_runner.core.secrets import redacted
 from git_agent_runner.review.verdict import ReviewVerdict, as_object, of_object
 from git_agent_runner.store import gitconfig, notes
 from git_agent_runner.store.files.layout import HEX, is_handle

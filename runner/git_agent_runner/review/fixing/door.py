@@ -17,6 +17,7 @@ from git_agent_runner.attempt.run import Finished
 from git_agent_runner.console.lines import warn
 from git_agent_runner.context import Context, find_program
 from git_agent_runner.core import atomic
+from git_agent_runner.core.data import fenced
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Role
 from git_agent_runner.core.text import quote
@@ -26,7 +27,6 @@ from git_agent_runner.review import content
 from git_agent_runner.review.fixing import putting
 from git_agent_runner.review.fixing.check import Checked, check, refuse_ended
 from git_agent_runner.review.fixing.snapshot import ChangedPath, Changes, Snapshot, changes, snapshot
-from git_agent_runner.review.prompt import fenced
 
 _PLACE = """You work in a copy of what is about to be committed. Change its files here, and do not commit:
 your changes are taken over as a patch.
