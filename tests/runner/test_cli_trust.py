@@ -80,7 +80,7 @@ def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
     begun = cli.begin()
     clone = Cli(cli.repo.clone(tmp_path / "clone"), cli.home)
     done = clone.run("resume", "x")
-    fetch = "git agent notes fetch origin"
+    fetch = "git agent fetch origin"
     assert (done.status, done.lines[:2]) == (
         128,
         [

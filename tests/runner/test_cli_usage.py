@@ -92,9 +92,11 @@ def told(message: str, *hints: str) -> list[str]:
             ]
         ],
         pytest.param(
-            ["notes"],
+            ["hooks"],
             told(
-                "which one? give a subcommand", "one of fetch, push, status", "git agent notes -h shows what it takes"
+                "which one? give a subcommand",
+                "one of install, print, status, uninstall",
+                "git agent hooks -h shows what it takes",
             ),
             id="a group alone",
         ),

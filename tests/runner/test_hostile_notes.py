@@ -23,7 +23,7 @@ from support.runs import leave
 
 OURS = "aaaaaaaa"
 # What looks, and what would begin something: each is tried on every note, in this order.
-LOOKS = ("list", f"show {HANDLE} --json", "status", f"log {HANDLE}", "doctor", "notes status theirs")
+LOOKS = ("list", f"show {HANDLE} --json", "status", f"log {HANDLE}", "doctor", "push theirs -n")
 BEGINS = ("resume x", f"resume {HANDLE} -n --json x", f"adopt {HANDLE}")
 
 
@@ -76,7 +76,7 @@ def receive(world: World, text: str, commit: str = "HEAD") -> None:
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     blob = world.there.git("hash-object", "-w", str(path))
     world.there.git("notes", "--ref=agent", "add", "-f", "-C", blob, commit)
-    world.tell("notes fetch theirs", (0,))
+    world.tell("fetch theirs", (0,))
 
 
 @pytest.mark.long_matrix(2)
@@ -183,7 +183,7 @@ def test_a_note_on_every_commit(world: World) -> None:
     """The nearest one counts, and no other is looked at."""
     world.there.git("fast-import", "--quiet", "--force", stdin="".join(_history(300)))
     world.there.git("update-ref", "refs/notes/agent", "refs/heads/notes")
-    world.tell("notes fetch theirs", (0,))
+    world.tell("fetch theirs", (0,))
     world.cli.repo.git("pull", "-q", "theirs", "main")
     before = world.state()
     for words in (*LOOKS, "resume --all x", "watch", "prune --merged"):
@@ -214,7 +214,7 @@ def test_a_tree_of_notes_that_git_would_not_make(world: World) -> None:
     tree = there.git("mktree", "-z", stdin="".join(f"{row}\0" for row in rows))
     above = there.git("mktree", "-z", stdin=f"040000 tree {tree}\taa\0" + "".join(f"{row}\0" for row in rows))
     there.git("update-ref", "refs/notes/agent", there.git("commit-tree", above, "-m", "notes"))
-    world.tell("notes fetch theirs", (0, 128))
+    world.tell("fetch theirs", (0, 128))
     for words in (*LOOKS, f"resume {HANDLE} -n x"):
         world.tell(words)
     assert world.cli.calls() == []

@@ -50,7 +50,7 @@ def test_a_notes_ref_that_stands_for_a_branch(here: Cli, capfd: pytest.CaptureFi
         leave(here.repo, "aaaaaaaa", "note")
     there = here.repo.clone(here.home / "there.git", "--bare")
     here.repo.git("remote", "add", "there", str(there.path))
-    assert ask("notes", "push", "there") == 128
+    assert ask("push", "there") == 128
     assert here.repo.git("for-each-ref", "refs/heads") == before
     assert there.git("for-each-ref", "refs/notes") == ""
     assert ask("doctor") == 1

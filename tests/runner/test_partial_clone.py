@@ -43,7 +43,7 @@ def test_a_remote_that_is_gone_is_said(clone: GitRepo, repo: GitRepo, tmp_path: 
     repo.path.rename(tmp_path / "elsewhere")
     with pytest.raises(UserError) as caught:
         find(clone)
-    command = "git agent notes fetch origin"
+    command = "git agent fetch origin"
     said = f"5 notes are not in this partial clone, and cannot be had now; when 'origin' is there: {command}"
     assert (caught.value.code, caught.value.hints[0]) == ("no_run", said)
     assert len((tmp_path / "connections").read_text()) < len(HANDLES)

@@ -28,7 +28,7 @@ OLD = "2020-01-01T00:00:00.000Z"
 
 # The beginning of a sentence, or of a table's row, and the tests of this folder that hold it.
 PROMISES: dict[str, str] = {
-    "What to do after a crash": REPAIRED + " test_cli_notes::test_a_run_goes_to_another_clone",
+    "What to do after a crash": REPAIRED + " test_cli_push::test_a_run_goes_to_another_clone",
     "Nothing here starts an engine": "test_recovery_claims::test_nothing_on_the_page_starts_an_engine",
     "`git agent doctor` changes nothing": REPAIRED,
     "It prints each problem with its fix": REPAIRED,
@@ -46,7 +46,7 @@ PROMISES: dict[str, str] = {
     "`hook_lost`": "../hooks/test_hooks_lost::test_pre_commit_install_f_is_noticed",
     "`identity_missing`": "test_cli_places::test_without_an_identity",
     "`note_malformed`": "test_cli_show::test_doctor_names_a_note_that_cannot_be_read"
-    " test_cli_notes::test_a_time_to_come_wins_no_join",
+    " test_cli_push::test_a_time_to_come_wins_no_join",
     "`note_missing`": REPAIRED,
     "`notes_damaged`": "test_doctor_notes::test_it_is_named_and_goes_back_to_what_was_whole"
     " test_doctor_notes::test_without_a_reflog_it_can_be_deleted",
@@ -125,16 +125,16 @@ PROMISES: dict[str, str] = {
     "Git carries notes between clones only": "test_recovery_claims::test_what_git_alone_makes_of_two_sides"
     " test_trust_claims::test_a_plain_push_carries_nothing_of_ours",
     "Without REMOTE it is": "test_recovery_claims::test_which_remote_it_is",
-    "Its notes are fetched to": "test_recovery_claims::test_which_remote_it_is test_cli_notes::test_both_sides_keep_all"
-    " test_cli_notes::test_of_two_lines_of_one_run_the_newest_counts",
+    "Its notes are fetched to": "test_recovery_claims::test_which_remote_it_is test_cli_push::test_both_sides_keep_all"
+    " test_cli_push::test_of_two_lines_of_one_run_the_newest_counts",
     "Both also share the verdicts": "test_review_background::test_verdicts_are_shared_and_count_only_where_"
     "they_are_trusted",
-    "Nothing is forced": "test_cli_notes::test_a_push_that_another_clone_was_faster_than",
-    "If another clone pushed first": "test_cli_notes::test_a_push_that_another_clone_was_faster_than"
+    "Nothing is forced": "test_cli_push::test_a_push_that_another_clone_was_faster_than",
+    "If another clone pushed first": "test_cli_push::test_a_push_that_another_clone_was_faster_than"
     " test_recovery_claims::test_hooks_for_pushes_are_not_run",
     "A line that was removed here": "test_recovery_claims::test_a_line_that_was_taken_out_comes_back",
     "What is fetched starts nothing": "test_recovery_claims::test_what_is_fetched_starts_nothing",
-    "`git agent list` shows the runs": "test_cli_notes::test_a_run_goes_to_another_clone",
+    "`git agent list` shows the runs": "test_cli_push::test_a_run_goes_to_another_clone",
     "It removes our hooks": "test_docs_recovery::test_git_agent_is_uninstalled_from_a_repository",
     "Sessions stay": "test_recovery_claims::test_a_forgotten_runs_session_stays",
     "What is not ours to delete": "test_docs_recovery::test_what_is_left_is_named_with_a_command_that_works"
@@ -185,9 +185,9 @@ def test_nothing_on_the_page_starts_an_engine(two: tuple[Cli, GitRepo]) -> None:
     handle = here.record().handle
     page = (
         "doctor --repair --prune",
-        "notes push",
-        "notes status",
-        "notes fetch",
+        "push",
+        "push -n",
+        "fetch",
         f"adopt {handle}",
         f"prune {handle}",
     )
@@ -267,9 +267,9 @@ def test_which_remote_it_is(two: tuple[Cli, GitRepo], tmp_path: Path, capfd: pyt
     for words, remote in steps:
         here.repo.git(*words.split())
         capfd.readouterr()
-        assert ask("notes", "status", "--json") == 0
+        assert ask("push", "-n", "--json") == 0
         assert f'"remote":"{remote}"' in capfd.readouterr().out
-    assert ask("notes", "fetch") == 0
+    assert ask("fetch") == 0
     assert here.repo.git("rev-parse", "refs/notes/agent-remote/only") == other.git("rev-parse", notes.REF)
 
 
@@ -280,16 +280,16 @@ def test_hooks_for_pushes_are_not_run(two: tuple[Cli, GitRepo]) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    assert ask("notes", "push") == 0
+    assert ask("push") == 0
 
 
 def test_a_line_that_was_taken_out_comes_back(two: tuple[Cli, GitRepo]) -> None:
     here, other = two
     leave(here.repo, A, "record note")
-    assert ask("notes", "push") == 0
+    assert ask("push") == 0
     assert ask("prune", A, "--notes") == 0
     assert here.noted() == []
-    assert ask("notes", "fetch") == 0
+    assert ask("fetch") == 0
     assert here.noted() == [A]
     assert other.git("for-each-ref", "refs/notes") == ""
 
@@ -299,7 +299,7 @@ def test_what_is_fetched_starts_nothing(two: tuple[Cli, GitRepo]) -> None:
     leave(other, A, "note", status="interrupted")
     other.git("push", "-q", "origin", notes.REF)
     here.repo.git("config", "agent.onDead", "resume")
-    for words in (["notes", "fetch"], ["resume", "--all"], ["watch", "--once"], ["list"], ["doctor", "--repair"]):
+    for words in (["fetch"], ["resume", "--all"], ["watch", "--once"], ["list"], ["doctor", "--repair"]):
         ask(*words)
     assert (here.noted(), here.calls()) == ([A], [])
 

@@ -169,7 +169,7 @@ def test_fresh_clone_names_the_ref_and_the_fetch_command(
     before = (clone.path / ".git/config").read_text()
     error = refused(clone)
     assert (error.code, error.message) == ("no_run", "no run found for branch 'main'")
-    command = f"git agent notes fetch {remote}"
+    command = f"git agent fetch {remote}"
     assert error.hints[0].endswith(f"fetch it with: {command}")
     assert "no refs/notes/agent" in error.hints[0]
     assert not clone.git("for-each-ref", "refs/notes")

@@ -253,11 +253,11 @@ def test_verdicts_are_shared_and_count_only_where_they_are_trusted(cli: Cli, tmp
     commit(cli, "f", f"{BAD}\n")
     background(cli, FAKE_REVIEW="never")
     cli.repo.git("push", "-q", "origin", "main")
-    sent = cli.ok("notes", "push", "--json").json
+    sent = cli.ok("push", "--json").json
     assert (sent["pushedReviews"], sent["fetchedReviews"]) == (1, 0)
     cli.repo.git("clone", "-q", str(bare), str(tmp_path / "other"))
     there = Cli(GitRepo(tmp_path / "other"), cli.home)
-    assert there.ok("notes", "fetch", "--json").json["fetchedReviews"] == 1
+    assert there.ok("fetch", "--json").json["fetchedReviews"] == 1
     assert there.repo.git("config", "notes.agent-reviews.mergeStrategy") == "cat_sort_uniq"
     span = ("--range", f"{old}..HEAD")
     absent = asked(there, "-e", "gemini", *span, FAKE_EXIT="1", FAKE_WORDS="boom", CI="1")

@@ -26,7 +26,8 @@ HEADINGS = {
     "resume-all": "resume --all",
     "start-branches": "start --branch",
     "engines-check": "engines --check",
-    "notes": "notes push and fetch",
+    "push": "push and fetch",
+    "push-dry-run": "push -n",
 }
 DESCRIBED = {name: HEADINGS.get(name, name.replace("-", " ")) for name in NAMES if name not in ("common", "terminal")}
 FREE = {"usage", "events", "unknownEvents", "env", "files"}  # what these hold has names of the engine's, or of files
@@ -69,7 +70,7 @@ def commands(group: click.Group = git_agent, *words: str) -> Iterator[tuple[str,
 
 
 def test_every_command_has_a_schema() -> None:  # faults F6
-    forms = (("resume", "--all"), ("resume", "--terminal"), ("resume", "-n"), ("start", "--branch", "x"))
+    forms = (("resume", "--all"), ("resume", "--terminal"), ("resume", "-n"), ("push", "-n"), ("start", "--branch", "x"))
     more = (("engines", "test", "x"), ("engines", "--check", "x"))
     named = {schemas.name_of(words) for words in (*commands(), *forms, *more)}
     assert named | {"common", "error"} == set(NAMES)
@@ -156,10 +157,10 @@ def _nullable(schema: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        pytest.param(("notes", "push"), '{"schema":1,"remote":"x","fetched":0}', id="key-left-out"),
-        pytest.param(("notes", "push"), '{"schema":1,"remote":"x","fetched":0,"pushed":0,"y":0}', id="key-more"),
-        pytest.param(("notes", "push"), '{"schema":1,"remote":null,"fetched":0,"pushed":0}', id="null"),
-        pytest.param(("notes", "push"), '{"schema":2,"remote":"x","fetched":0,"pushed":0}', id="other-schema"),
+        pytest.param(("push",), '{"schema":1,"remote":"x","fetched":0}', id="key-left-out"),
+        pytest.param(("push",), '{"schema":1,"remote":"x","fetched":0,"pushed":0,"y":0}', id="key-more"),
+        pytest.param(("push",), '{"schema":1,"remote":null,"fetched":0,"pushed":0}', id="null"),
+        pytest.param(("push",), '{"schema":2,"remote":"x","fetched":0,"pushed":0}', id="other-schema"),
         pytest.param(("list",), '{"schema":1,"error":{"code":"X Y","message":"m","hints":[]}}', id="code"),
     ],
 )

@@ -250,13 +250,13 @@ class Walk:
         reflogs: of a name that was used again it may learn an older branch's run, which it does not resume by itself.
         Of two runs that were begun at once it takes the one that ended last.
         """
-        self._say("push, clone, notes fetch")
+        self._say("push, clone, fetch")
         self.cli.repo.git("push", "-q", "--force", "--prune", "origin", "refs/heads/*:refs/heads/*")
-        if (done := self.run("notes", "push", "origin")).status and self.handles():
+        if (done := self.run("push", "origin")).status and self.handles():
             self.fail(done.err)
         self.clones += 1
         clone = GitRepo(self.room / "hub.git").clone(self.room / f"clone-{self.clones}")
-        self.run("notes", "fetch", "origin", cwd=clone.path)
+        self.run("fetch", "origin", cwd=clone.path)
         for name in self.oracle.ids:
             clone.git("checkout", "-q", name)
             done = self.run("resume", "--dry-run", "x", cwd=clone.path)

@@ -28,10 +28,10 @@ _BY_WORDS = (
     ({"start", "--branches-from"}, "start-branches"),
     ({"engines", "test"}, "engines-test"),
     ({"engines", "--check"}, "engines-check"),
-    ({"notes", "status"}, "notes-status"),
+    ({"push", "-n"}, "push-dry-run"),
     ({"review", "--fix"}, "start"),
 )
-_NAMED = {"resume": "start", "status": "show"}
+_NAMED = {"resume": "start", "status": "show", "fetch": "push"}
 _GROUPS = ("hooks", "fixtures")
 
 

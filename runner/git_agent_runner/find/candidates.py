@@ -262,7 +262,7 @@ def _fetch_hint(search: Search) -> list[str]:
     lost = len(promised.lost(search.repo, notes.REF))
     if not remote or (search.base.notes and not lost):
         return []
-    command = f"git agent notes fetch {shlex.quote(remote)}"
+    command = f"git agent fetch {shlex.quote(remote)}"
     if lost:
         return [
             f"{lost} notes are not in this partial clone, and cannot be had now; when '{remote}' is there: {command}"

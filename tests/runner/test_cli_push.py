@@ -1,4 +1,4 @@
-"""`git agent notes push|fetch|status`: two clones, and what lies between them: a bare repository, and real git."""
+"""`git agent push` and `fetch`: two clones, and what lies between them: a bare repository, and real git."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from support.noted import line, noted, raw
 from support.runs import leave
 
 A, B, C = "aaaaaaaa", "bbbbbbbb", "cccccccc"
+LOOK = "push -n"
 EARLY, LATE = "2026-11-27T10:00:00.000Z", "2026-11-27T11:00:00.000Z"
 
 
@@ -33,18 +34,18 @@ def two(cli: Cli, tmp_path: Path) -> tuple[Cli, Cli]:
 
 def shared(cli: Cli, word: str) -> tuple[int, int]:
     """(fetched, pushed), or (to push, to fetch)."""
-    done = cli.ok("notes", word, "--json").json
-    return (done["toPush"], done["toFetch"]) if word == "status" else (done["fetched"], done["pushed"])
+    done = cli.ok(*word.split(), "--json").json
+    return (done["toPush"], done["toFetch"]) if word == LOOK else (done["fetched"], done["pushed"])
 
 
 def test_a_run_goes_to_another_clone(two: tuple[Cli, Cli]) -> None:
     one, other = two
     begun = one.begin("codex")
-    assert (shared(one, "status"), shared(other, "status")) == ((1, 0), (0, 0))
-    assert one.ok("notes", "push").out == "fetched 0 runs from origin, pushed 1 run\n"
-    assert (shared(one, "status"), shared(other, "status")) == ((0, 0), (0, 1))
-    assert other.noted() == [], "status changes nothing here"
-    done = other.ok("notes", "fetch")
+    assert (shared(one, LOOK), shared(other, LOOK)) == ((1, 0), (0, 0))
+    assert one.ok("push").out == "fetched 0 runs from origin, pushed 1 run\n"
+    assert (shared(one, LOOK), shared(other, LOOK)) == ((0, 0), (0, 1))
+    assert other.noted() == [], "it changes nothing here"
+    done = other.ok("fetch")
     assert done.out == "fetched 1 run from origin, pushed 0 runs\n"
     way = f"if codex has its session here: git agent adopt {begun.handle}"
     assert done.lines[-1] == f"hint: run {begun.handle} is that of branch 'main'; {way}"
@@ -63,10 +64,10 @@ def test_a_run_whose_git_agent_was_killed_is_noted_before_notes_are_pushed(two: 
     older = one.begin("codex")
     one.run("start", "-e", "codex", "work", FAKE_CMD=f"{waiting(KNOWN)}; {KILL}")
     (killed,) = {row["handle"] for row in one.ok("list", "--json").json["runs"]} - {older.handle}
-    done = one.ok("notes", "push")
+    done = one.ok("push")
     assert f"git-agent could not settle attempt 1 of run {killed}" in done.err
     assert done.out == "fetched 0 runs from origin, pushed 2 runs\n"
-    other.ok("notes", "fetch")
+    other.ok("fetch")
     refused = other.run("resume", "x")
     assert f"fatal: run {killed} is known here only by its note" in refused.err
 
@@ -155,7 +156,7 @@ def test_a_remote_that_says_no(two: tuple[Cli, Cli], tmp_path: Path) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho no notes here >&2\nexit 1\n")
     hook.chmod(0o755)
-    done = one.run("notes", "push", "--json")
+    done = one.run("push", "--json")
     assert (done.status, done.json["error"]["code"]) == (128, "git_failed")
     assert "remote: no notes here" in done.err  # faults B17: the server's own reason
     assert one.noted() == [A]
@@ -170,7 +171,7 @@ def test_a_remote_that_says_no(two: tuple[Cli, Cli], tmp_path: Path) -> None:
     ],
 )
 def test_remotes_that_are_none(two: tuple[Cli, Cli], words: list[str], said: str) -> None:
-    done = two[0].run("notes", *words)
+    done = two[0].run(*words)
     assert (done.status, done.lines) == (128, [said, "hint: remotes are: origin"])
 
 
@@ -180,17 +181,17 @@ def test_remotes_with_odd_names(two: tuple[Cli, Cli], name: str) -> None:
     leave(one.repo, A, "note")
     shared(one, "push")
     other.repo.git("config", f"remote.{name}.url", other.repo.git("config", "remote.origin.url"))
-    done = other.ok("notes", "fetch", name, "--json").json
+    done = other.ok("fetch", name, "--json").json
     assert done == {"schema": 1, "remote": name, "fetched": 1, "pushed": 0, "fetchedReviews": 0, "pushedReviews": 0}
 
 
 def test_without_a_remote(cli: Cli) -> None:
-    assert cli.run("notes", "push").lines[0] == "fatal: this repository has no remote"
+    assert cli.run("push").lines[0] == "fatal: this repository has no remote"
 
 
 def test_a_remote_that_is_gone(two: tuple[Cli, Cli], tmp_path: Path) -> None:
     (tmp_path / "bare").rename(tmp_path / "moved")
-    done = two[0].run("notes", "fetch", "--json")
+    done = two[0].run("fetch", "--json")
     assert (done.status, done.json["error"]["code"]) == (128, "git_failed")
 
 
@@ -207,8 +208,8 @@ def test_a_hostile_remote(two: tuple[Cli, Cli]) -> None:
     made = other.repo.git("mktree", stdin=f"{tree}\n100644 blob {junk}\tevil.sh\n")
     other.repo.git("update-ref", notes.REF, other.repo.git("commit-tree", made, "-m", "x"))
     other.repo.git("push", "-q", "origin", notes.REF)
-    for word in ("status", "fetch"):
-        done = one.ok("notes", word)
+    for word in (LOOK, "fetch"):
+        done = one.ok(*word.split())
         assert "\x1b" not in done.out + done.err
     assert sorted(one.noted()) == [A, B], "ours on that commit stands, theirs is too large"
     assert "evil.sh" not in one.repo.git("ls-tree", "-r", "--name-only", notes.REF)
@@ -241,7 +242,7 @@ def test_a_sha256_repository(tmp_path: Path, isolated: Path) -> None:
     one.git("remote", "add", "origin", "../bare")
     leave(one, A, "note")
     cli = Cli(one, isolated)
-    assert cli.ok("notes", "push").out == "fetched 0 runs from origin, pushed 1 run\n"
+    assert cli.ok("push").out == "fetched 0 runs from origin, pushed 1 run\n"
     assert bare.git("notes", "--ref=agent", "show", one.head())
 
 
@@ -252,8 +253,8 @@ def test_a_remote_whose_notes_are_no_commit(two: tuple[Cli, Cli], kind: str) -> 
     one.repo.git("tag", "-a", "-m", "x", "tagged")
     odd = {"blob": "HEAD:" + one.repo.git("ls-files").split()[0], "tree": "HEAD^{tree}", "tag": "tagged"}[kind]
     one.repo.git("push", "-q", "origin", f"{one.repo.git('rev-parse', odd).strip()}:{notes.REF}")
-    for word in ("fetch", "push", "status"):
-        done = other.run("notes", word, "--json")
+    for word in ("fetch", "push", LOOK):
+        done = other.run(*word.split(), "--json")
         assert (done.status, done.json["error"]["code"]) == (128, "notes_odd"), done
         assert f" is a {kind}, and no commit" in done.lines[0]
     assert not other.repo.git("for-each-ref", "refs/notes")
@@ -265,29 +266,29 @@ def test_several_pushes_at_once(two: tuple[Cli, Cli]) -> None:
     """Faults C8: git fails where two fetch into one ref."""
     one, _ = two
     leave(one.repo, A, "note")
-    at_once = [one.start("notes", "push", "--json") for _ in range(6)]
+    at_once = [one.start("push", "--json") for _ in range(6)]
     ends = [(process.communicate(), process.returncode) for process in at_once]
     assert [status for _, status in ends] == [0] * 6, ends
     assert sum(json.loads(out)["pushed"] for (out, _), _ in ends) == 1
 
 
-@pytest.mark.parametrize("word", ["status", "fetch", "push"])
+@pytest.mark.parametrize("word", [LOOK, "fetch", "push"])
 @pytest.mark.parametrize("side", ["ours", "theirs"])
 def test_a_note_whose_object_is_missing(two: tuple[Cli, Cli], word: str, side: str) -> None:
     """Faults C9: it is skipped, or git's own reason is given; the other notes are joined."""
     one, other = two
     leave(other.repo, B, "note")
-    other.ok("notes", "push")
+    other.ok("push")
     one.repo.commit("c3", h="h\n")
     leave(one.repo, A, "note")
     if side == "theirs":
-        one.ok("notes", "push")
+        one.ok("push")
         lose(other.repo, other.repo.git("rev-parse", f"{notes.REF}:{other.repo.head()}"))
-        assert other.run("notes", word).status in (0, 128)
-        assert other.noted() == ([] if word == "status" else [A])
+        assert other.run(*word.split()).status in (0, 128)
+        assert other.noted() == ([] if word == LOOK else [A])
         return
     lose(one.repo, one.repo.git("rev-parse", f"{notes.REF}:{one.repo.head()}"))
-    done = one.run("notes", word)
+    done = one.run(*word.split())
     assert done.status == (128 if word == "push" else 0), done
     if word == "fetch":
         assert one.noted() == [B]
@@ -305,11 +306,11 @@ def test_a_time_to_come_wins_no_join(two: tuple[Cli, Cli], when: str) -> None:
     """Faults C11: a forged line cannot push out the real one for ever, and doctor names it."""
     one, other = two
     noted(other.repo, line(A, updatedAt=when, host="forged") + "\n")
-    other.ok("notes", "push")
+    other.ok("push")
     noted(one.repo, line(A, updatedAt=EARLY, host="real") + "\n")
     for word in ("push", "fetch"):
-        one.ok("notes", word)
-    other.ok("notes", "fetch")
+        one.ok(*word.split())
+    other.ok("fetch")
     for cli in two:
         assert '"host": "real"' in raw(cli.repo)
         assert "forged" not in raw(cli.repo)
