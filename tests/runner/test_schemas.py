@@ -70,7 +70,13 @@ def commands(group: click.Group = git_agent, *words: str) -> Iterator[tuple[str,
 
 
 def test_every_command_has_a_schema() -> None:  # faults F6
-    forms = (("resume", "--all"), ("resume", "--terminal"), ("resume", "-n"), ("push", "-n"), ("start", "--branch", "x"))
+    forms = (
+        ("resume", "--all"),
+        ("resume", "--terminal"),
+        ("resume", "-n"),
+        ("push", "-n"),
+        ("start", "--branch", "x"),
+    )
     more = (("engines", "test", "x"), ("engines", "--check", "x"))
     named = {schemas.name_of(words) for words in (*commands(), *forms, *more)}
     assert named | {"common", "error"} == set(NAMES)
