@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.command
+
 RUN = Path(__file__).parent.parent / "benchmarks" / "run.py"
 
 

@@ -167,8 +167,20 @@ def test_d13_snapshots_are_kept_and_orphans_found_with_and_without_xdist(tmp_pat
 
 def pytest_in(folder: Path, *words: str) -> int:
     plugins = ("-p", "syrupy", "-p", "xdist")
-    command = (sys.executable, "-m", "pytest", "-q", *plugins, "-c", os.devnull, f"--rootdir={folder}", *words, folder)
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        *plugins,
+        "-c",
+        os.devnull,
+        f"--rootdir={folder}",
+        *words,
+        str(folder),
+    )
     # Not as a worker of the run that this test is part of: a worker leaves orphans to its controller.
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the others that are installed take most of the time
+    # The other plugins that are installed take most of the time; what old runs left is removed by those who left it.
+    env |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_DEBUG_TEMPROOT": str(folder)}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False).returncode
