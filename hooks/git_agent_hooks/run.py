@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from git_agent_hooks import merging
 from git_agent_hooks.above import command_lines
 from git_agent_hooks.fired import Fired, by_manager
+from git_agent_hooks.merging import MERGED, Heir
 from git_agent_hooks.message import Style, propose, wanted
 from git_agent_hooks.quiet import why_not
 from git_agent_hooks.staged import committing, held
@@ -49,6 +51,8 @@ class HookRequest(NamedTuple):
     timeout: str | None
     on_failure: str | None
     propose: bool = False
+    whose: str | None = None
+    branches: tuple[str, ...] = ()
 
 
 def asking(function: FC) -> FC:
@@ -65,6 +69,8 @@ _OPTIONS = (
     click.option("--resume", is_flag=True, help="Continue this branch's session, where there is one."),
     click.option("--timeout", metavar="TIME", help="End the engine after this time: 600, 90s, 10m, 2h."),
     click.option("--on-failure", type=click.Choice(["pass", "fail"]), help="Does a failed run fail the hook? pass."),
+    click.option("--whose", type=click.Choice(["current", MERGED]), help="At post-merge: which session. current."),
+    click.option("--branches", multiple=True, metavar="GLOB", help="At post-merge: of these branches only."),
     click.option("--propose", is_flag=True, help="At prepare-commit-msg: let the agent propose the message."),
 )
 
@@ -110,28 +116,36 @@ def _start(fired: Fired, asked: HookRequest) -> int:
     prompt = read_message(None, asked.prompt, asked.prompt_file, ("--prompt", "--prompt-file"))
     if asked.propose and (asked.resume or fired.hook != "prepare-commit-msg"):
         raise UsageError("--propose is for prepare-commit-msg, without --resume")
+    if (asked.whose or asked.branches) and not (asked.resume and fired.hook == "post-merge"):
+        raise UsageError("--whose and --branches are for post-merge, with --resume")
     if prompt is None and not asked.propose:
         raise UsageError("give --prompt TEXT or --prompt-file FILE in its args")
     if asked.propose and not wanted(fired):
         return 0
     repo = discover(os.getcwd(), fired.environ)
-    if why := inside(fired.environ) or why_not(repo, fired):
+    why = inside(fired.environ) or why_not(repo, fired)
+    merged = asked.resume and fired.hook == "post-merge" and not why
+    heir = merging.heir(repo, fired, asked.whose, asked.branches) if merged else None
+    if why := why or (heir and heir.why):
         say(f"no agent ran: {why}")
         return 0
     before = held(fired.environ) if committing(fired) else None
-    status = _begun(repo, fired, asked, prompt or "")
+    status = _begun(repo, fired, asked, prompt or "", heir)
     if before and before != (after := held(fired.environ)):
         raise Meddled("moved HEAD" if before.head != after.head else "changed what is staged")
     return status
 
 
-def _begun(repo: Repository, fired: Fired, asked: HookRequest, prompt: str) -> int:
+def _begun(repo: Repository, fired: Fired, asked: HookRequest, prompt: str, heir: Heir | None) -> int:
     timeout = duration_of(asked.timeout)
     if asked.propose:
         return propose(fired, Style(prompt, asked.engine, timeout))
     message = f"{prompt.rstrip()}\n\n{plain(told(repo, fired))}".rstrip()
     order = Order(message, asked.engine, timeout, asked.on_failure == "fail")
-    return start(fired, order, partial(git_agent, _resuming(message, asked)) if asked.resume else None)
+    resume = partial(git_agent, _resuming(message, asked)) if asked.resume else None
+    if heir and heir.record:
+        resume = partial(merging.go_on, heir, message, asked.engine, timeout)
+    return start(fired, order, resume)
 
 
 def _resuming(message: str, asked: HookRequest) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from git_agent_extractors import ordinary
-from git_agent_hooks import pushing
+from git_agent_hooks import merging, pushing
 from git_agent_hooks.fired import MANUAL, Fired
 from git_agent_hooks.pushing import Push
 from git_agent_hooks.staged import staged
@@ -49,9 +49,7 @@ def _commit(repo: Repository, fired: Fired) -> list[str]:
 def _merged(repo: Repository, fired: Fired) -> list[str]:
     """What git merges: it names the branches to its hooks; `git commit` after a conflict has only the message."""
     into = f" into {quoted(repo.branch or 'HEAD')}"
-    prefix = "GITHEAD_"
-    names = [f"{quoted(name)} ({key[len(prefix) :]})" for key, name in fired.environ.items() if key.startswith(prefix)]
-    if names:
+    if names := [f"{quoted(name)} ({oid})" for name, oid in merging.heads(fired)]:
         return [f"Merged{into}, {DATA}: {', '.join(names)}"]
     oids = _text(f"{repo.git_dir}/MERGE_HEAD").split()
     subject = _text(f"{repo.git_dir}/MERGE_MSG").partition("\n")[0]
@@ -100,7 +98,9 @@ def _merge(repo: Repository, fired: Fired) -> list[str]:
     what = _merged(repo, fired)
     if fired.args[:1] == ("1",):
         return ["A squash merge has put changes into the index; nothing is committed yet", *what]
-    return [f"A merge was made: commits {refs.commit_of(repo, 'ORIG_HEAD')}..{repo.head}", *what]
+    subject = in_repo(repo, "log", "-1", "--no-show-signature", "--format=%s", "HEAD", "--").out.rstrip("\n")
+    made = f"A merge was made: commits {refs.commit_of(repo, 'ORIG_HEAD')}..{repo.head}"
+    return [made, f"Its subject, {DATA}: {quoted(subject)}", *what]
 
 
 def _checkout(repo: Repository, fired: Fired) -> list[str]:
