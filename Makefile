@@ -15,7 +15,7 @@ DRAW ?=
 MARK = $(if $(PART),-m '$(PART:unit=not command and not system)')
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist=worksteal -q
 
-.PHONY: help demo test test-all flaky lint system system-all bench fuzz chaos mutants hooks-mirror lock clean
+.PHONY: help demo test test-all flaky lint rooms system system-all bench fuzz chaos mutants hooks-mirror lock clean
 
 help:
 	@echo "make demo        a real start and a real resume, offline, with the history proven"
@@ -23,7 +23,8 @@ help:
 	@echo "                 PART=unit, command or system: a part; DRAW=WORD draws as that run did"
 	@echo "make test-all    every test on every engine version; writes docs/*-matrix.md"
 	@echo "make flaky       the suite TIMES times in random order on a busy machine; PART as above"
-	@echo "make lint        ruff and mypy, as the gate runs them"
+	@echo "make lint        ruff, mypy and the table of rooms, as the gate runs them"
+	@echo "make rooms       which room of the program imports which, from the ground up"
 	@echo "make system      the real engines alone"
 	@echo "make system-all  every real engine version; writes docs/*-matrix.md"
 	@echo "make bench       ratios measured in one run"
@@ -56,7 +57,11 @@ flaky: $(READY)
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python tests/rooms.py --check
 	$(BIN)/mypy
+
+rooms: $(READY)
+	$(BIN)/python tests/rooms.py
 
 system: $(READY)
 	$(PYTEST) tests/system

@@ -82,9 +82,9 @@ def _asked(ctx: Context, style: Style) -> str:
     line = f"writes a commit message, for at most {limit:g} s; Ctrl-C ends it"
     ways = Ways(git_gone(), lambda engine: say_past(f"{engine} {line}", ctx.environ), after(limit))
     change = content.staged(ctx)
-    wish = FixRequest(engine=style.engine, prompt=_prompt(ctx, change, style.words), role="message")
+    request = FixRequest(engine=style.engine, prompt=_prompt(ctx, change, style.words), role="message")
     with snapshot(ctx, content.commit_to_see(ctx, change)) as snap:
-        made = make(ctx, snap, wish, ways, Checked(True, ""))
+        made = make(ctx, snap, request, ways, Checked(True, ""))
     if made.status != "completed":
         raise UserError(f"{made.engine}, run {made.handle}: {made.status}", code="no_message")
     return made.words or ""

@@ -68,12 +68,12 @@ def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool]
     from git_agent_runner.review.fixing.door import FixRequest, Ways, after, make, to_apply
     from git_agent_runner.review.fixing.snapshot import snapshot
 
-    wish = FixRequest(engine=asked.engine, prompt=asked.message, role="hook")
+    request = FixRequest(engine=asked.engine, prompt=asked.message, role="hook")
     ways = Ways(
         cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"), after(asked.timeout)
     )
     with snapshot(ctx, commit) as snap:
-        made = make(ctx, snap, wish, ways, Checked(True, ""))
+        made = make(ctx, snap, request, ways, Checked(True, ""))
     if made.patch:
         files = "1 file" if len(made.entries) == 1 else f"{len(made.entries)} files"
         say(f"run {made.handle} changed {files} in its copy: {to_apply(ctx, made.patch)}")

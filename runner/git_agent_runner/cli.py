@@ -210,7 +210,7 @@ def _open_streams() -> None:
 
 
 if __name__ == "__main__":
-    from git_agent_runner.entry import in_utf8
+    from git_agent_runner.core.utf8 import in_utf8
 
     in_utf8()
     raise SystemExit(main())

@@ -21,27 +21,19 @@ def quietly(program: "Callable[[], int]") -> int:
 
     Where SIGINT is ignored, as in a shell's background, it stays so.
     """
-    in_utf8()
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from git_agent_runner.core.errors import INTERRUPTED
+    from git_agent_runner.core.utf8 import in_utf8
 
+    in_utf8()
     try:
         return program()
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def in_utf8() -> None:
-    """Begin again in UTF-8, where the locale has another encoding: what git names is bytes, and nearly always UTF-8."""
-    import os
-    import sys
-
-    if sys.getfilesystemencoding() != "utf-8":
-        os.execv(sys.executable, (sys.executable, "-X", "utf8", *sys.orig_argv[1:]))  # noqa: S606  no shell is wanted
 
 
 def hear() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from git_agent_runner.review.fixing.held import Process, hold, in_hook, pid_of
+from git_agent_runner.git.put_aside import pid_of
+from git_agent_runner.review.fixing.held import Process, hold, in_hook
 from support.cli import Cli, wait_for
 from support.runs import leave
 from support.waiting import PATIENCE, until

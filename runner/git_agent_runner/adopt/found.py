@@ -9,12 +9,12 @@ from git_agent_runner.core.model import Record
 from git_agent_runner.find.lookup import Elsewhere, Where, find
 
 
-def found(ctx: Context, where: Where, wish: Request, *, trusted: bool) -> Record | UserError:
+def found(ctx: Context, where: Where, request: Request, *, trusted: bool) -> Record | UserError:
     """The run that these words name; one that only a note knows is adopted."""
-    run = find(ctx, where, verbose=wish.verbose, ties=not wish.dry_run)
+    run = find(ctx, where, verbose=request.verbose, ties=not request.dry_run)
     if not isinstance(run, Elsewhere):
         return run
-    return _taken_up(ctx, run, trusted=trusted, dry_run=wish.dry_run)
+    return _taken_up(ctx, run, trusted=trusted, dry_run=request.dry_run)
 
 
 def _taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:

@@ -15,7 +15,7 @@ from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 
 if TYPE_CHECKING:
-    from git_agent_runner.attempt.go import Mode, Request
+    from git_agent_runner.attempt.go import Fallback, Request
 
 # The conversation is not there, or nothing says which one it was.
 GONE = frozenset(
@@ -29,14 +29,14 @@ UNSUPPORTED = frozenset({"resume_unsupported", "version_bad"})
 THERE = frozenset({"session_archived", "session_behind", "session_parted", "store_elsewhere"})
 
 
-def otherwise(ctx: Context, wish: Request, mode: Mode, record: Record | None, error: UserError) -> Plan:
+def otherwise(ctx: Context, request: Request, fallback: Fallback, record: Record | None, error: UserError) -> Plan:
     """The plan that takes the resume's place, `error` its `instead_of`. Raises the error itself where there is none."""
-    if mode == "strict":
+    if fallback == "strict":
         error.message = f"{STRICT}: {error.message}"
-    replaceable = GONE | UNSUPPORTED | {"fresh": AWAY | THERE, "lenient": frozenset()}.get(mode, THERE)
-    if mode in ("strict", "fail") or error.code not in replaceable or _mistyped(wish, error):
+    replaceable = GONE | UNSUPPORTED | {"fresh": AWAY | THERE, "lenient": frozenset()}.get(fallback, THERE)
+    if fallback in ("strict", "fail") or error.code not in replaceable or _mistyped(request, error):
         raise error
-    return _plan(ctx, wish, mode, record, error)._replace(instead_of=error)
+    return _plan(ctx, request, fallback, record, error)._replace(instead_of=error)
 
 
 def told_instead(plan: Plan, error: UserError) -> str:
@@ -50,20 +50,20 @@ def told_instead(plan: Plan, error: UserError) -> str:
     return f"NOT resumed: {error.message}; starting a new session in run {handle}"
 
 
-def _plan(ctx: Context, wish: Request, mode: Mode, record: Record | None, error: UserError) -> Plan:
-    if record and mode in ("continue", "picker"):
-        return _continue_plan(ctx, wish, record, error, picker=mode == "picker")
-    if record and mode == "lenient" and _proven_newest(ctx, record, error):
+def _plan(ctx: Context, request: Request, fallback: Fallback, record: Record | None, error: UserError) -> Plan:
+    if record and fallback in ("continue", "picker"):
+        return _continue_plan(ctx, request, record, error, picker=fallback == "picker")
+    if record and fallback == "lenient" and _proven_newest(ctx, record, error):
         with suppress(UserError):  # this version may have no such form either
-            return _continue_plan(ctx, wish, record, error, picker=False)
-    if mode in ("fresh", "lenient"):
-        return _fresh_plan(ctx, wish, record)
+            return _continue_plan(ctx, request, record, error, picker=False)
+    if fallback in ("fresh", "lenient"):
+        return _fresh_plan(ctx, request, record)
     raise error
 
 
-def _mistyped(wish: Request, error: UserError) -> bool:
+def _mistyped(request: Request, error: UserError) -> bool:
     """A session that the person gave and that cannot be one is no session that is gone."""
-    return wish.session is not None and error.code == "session_malformed"
+    return request.session is not None and error.code == "session_malformed"
 
 
 def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
@@ -79,30 +79,32 @@ def _proven_newest(ctx: Context, record: Record, error: UserError) -> bool:
     return engine.continue_ is not None and found == (record.session.value,)
 
 
-def _continue_plan(ctx: Context, wish: Request, record: Record, error: UserError, *, picker: bool) -> Plan:
-    if picker and not (wish.terminal or (os.isatty(0) and os.isatty(1))):
+def _continue_plan(ctx: Context, request: Request, record: Record, error: UserError, *, picker: bool) -> Plan:
+    if picker and not (request.terminal or (os.isatty(0) and os.isatty(1))):
         raise UserError(error.message, code=error.code, hints=("the picker needs a terminal", *error.hints))
     return plan_resume(
         ctx,
         record,
-        wish.given,
-        wish.message,
-        interactive=wish.interactive or picker,
-        cwd=wish.cwd,
+        request.given,
+        request.message,
+        interactive=request.interactive or picker,
+        cwd=request.cwd,
         kind="continue",
         picker=picker,
     )
 
 
-def _fresh_plan(ctx: Context, wish: Request, record: Record | None) -> Plan:
+def _fresh_plan(ctx: Context, request: Request, record: Record | None) -> Plan:
     if record is None:
-        return plan_start(ctx, choose_engine(ctx, wish.engine), wish.given, wish.message, interactive=wish.interactive)
+        return plan_start(
+            ctx, choose_engine(ctx, request.engine), request.given, request.message, interactive=request.interactive
+        )
     return plan_start(
         ctx,
         load(record.agent_name),
-        wish.given,
-        wish.fresh_message or wish.message,
-        interactive=wish.interactive,
+        request.given,
+        request.fresh_message or request.message,
+        interactive=request.interactive,
         existing=record,
-        cwd=wish.cwd,
+        cwd=request.cwd,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_runner.attempt.plan import Plan
 from git_agent_runner.attempt.restore import resume_plan
@@ -17,9 +17,9 @@ from git_agent_runner.core.model import Record
 if TYPE_CHECKING:
     from git_agent_runner.attempt.run import Finished
 
-Fallback = Literal["fail", "continue", "fresh", "picker"]
-Mode = Fallback | Literal["strict", "lenient"]
-Act = Callable[[Context, Plan, "Request", Mode], int]
+Fallback = Literal["fail", "continue", "fresh", "picker", "strict", "lenient"]
+_CHOSEN: dict[str | None, Fallback] = {"fail": "fail", "continue": "continue", "fresh": "fresh", "picker": "picker"}
+Act = Callable[[Context, Plan, "Request", Fallback], int]
 
 STRICT = "Session resumption failed"
 
@@ -53,83 +53,81 @@ class Request(NamedTuple):
         return self.engine not in (None, record.agent_name)
 
 
-def go(ctx: Context, wish: Request, mode: Mode, found: Record | UserError, act: Act | None = None) -> int:
-    """Resume the run that was found, or do what the mode says instead. The exit status.
+def go(ctx: Context, request: Request, fallback: Fallback, found: Record | UserError, act: Act | None = None) -> int:
+    """Resume the run that was found, or do what the fallback says instead. The exit status.
 
-    Where somebody is at work on it, the wish may be to wait for its turn, or to end what goes on. `act` does another
+    Where somebody is at work on it, the person may want to wait for its turn, or to end that. `act` does another
     thing with the plan than to run it here.
     """
     act = act or _run
-    if not isinstance(found, Record) or not (wish.wait or wish.kill):
-        return _go(ctx, wish, mode, found, act)
+    if not isinstance(found, Record) or not (request.wait or request.kill):
+        return _go(ctx, request, fallback, found, act)
     from git_agent_runner.attempt import queue
 
     announced = False
-    run = queue.end_live(ctx, found) if wish.kill else found
+    run = queue.end_live(ctx, found) if request.kill else found
     while True:
         try:
-            return _go(ctx, wish, mode, run, act)
+            return _go(ctx, request, fallback, run, act)
         except UserError as error:
-            if not wish.wait or error.code not in queue.HELD:
+            if not request.wait or error.code not in queue.HELD:
                 raise
             if not announced:
                 say(f"waiting: {error.message}")
             announced = True
-        run = queue.wait(ctx, run, wish.session)
+        run = queue.wait(ctx, run, request.session)
 
 
-def configured(ctx: Context) -> Mode:
+def configured(ctx: Context) -> Fallback:
     """What the person's settings put in the place of a resume that cannot be."""
-    chosen: dict[str | None, Mode] = {"continue": "continue", "fresh": "fresh", "picker": "picker"}
-    return chosen.get(ctx.settings.fallback, "fail")
+    return _CHOSEN.get(ctx.settings.fallback, "fail")
 
 
-def unattended(ctx: Context, *, strict: bool) -> Mode:
-    """The mode of what nobody waits for: a session that is gone is replaced, unless the person has set otherwise."""
-    chosen: dict[str | None, Mode] = {name: name for name in get_args(Fallback)}
-    return "strict" if strict else chosen.get(ctx.settings.fallback, "lenient")
+def unattended(ctx: Context, *, strict: bool) -> Fallback:
+    """As configured, where nobody waits: else a session that is gone is replaced by a new one."""
+    return "strict" if strict else _CHOSEN.get(ctx.settings.fallback, "lenient")
 
 
-def planned(ctx: Context, wish: Request, mode: Mode, found: Record | UserError) -> Plan:
-    """What continues the run, or what the mode says instead. Raises UserError where there is neither."""
+def planned(ctx: Context, request: Request, fallback: Fallback, found: Record | UserError) -> Plan:
+    """What continues the run, or what the fallback says instead. Raises UserError where there is neither."""
     record = found if isinstance(found, Record) else None
     try:
         if isinstance(found, UserError):
             raise found
-        if not wish.dry_run:
+        if not request.dry_run:
             record = found = closed(ctx, found)
-        return resume_plan(ctx, wish, found, strict=mode == "strict")
+        return resume_plan(ctx, request, found, strict=fallback == "strict")
     except UserError as error:
-        if record and wish.hands_over(record):
+        if record and request.hands_over(record):
             raise  # the person named another engine: nothing takes the place of that
         from git_agent_runner.attempt.fallback import otherwise  # a rare need
 
-        return otherwise(ctx, wish, mode, record, error)
+        return otherwise(ctx, request, fallback, record, error)
 
 
-def _go(ctx: Context, wish: Request, mode: Mode, found: Record | UserError, act: Act) -> int:
-    plan = planned(ctx, wish, mode, found)
+def _go(ctx: Context, request: Request, fallback: Fallback, found: Record | UserError, act: Act) -> int:
+    plan = planned(ctx, request, fallback, found)
     _say_instead(plan)
-    return act(ctx, plan, wish, mode)
+    return act(ctx, plan, request, fallback)
 
 
-def _run(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
-    if wish.dry_run:
+def _run(ctx: Context, plan: Plan, request: Request, fallback: Fallback) -> int:
+    if request.dry_run:
         from git_agent_runner.attempt.dry_run import dry_run
 
-        dry_run(plan, as_json=wish.as_json)
+        dry_run(plan, as_json=request.as_json)
         return 0
-    done = attempt(ctx, plan, wish)
+    done = attempt(ctx, plan, request)
     gone = done.settled.verdict.status == "session_missing" and plan.kind == "resume"
-    if gone and (mode in ("fresh", "continue") or (mode == "lenient" and not _still_there(ctx, plan, done))):
+    if gone and (fallback in ("fresh", "continue") or (fallback == "lenient" and not _still_there(ctx, plan, done))):
         from git_agent_runner.attempt.fallback import otherwise
 
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
         missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
-        plan = otherwise(ctx, wish, mode, done.settled.record, missing)
+        plan = otherwise(ctx, request, fallback, done.settled.record, missing)
         _say_instead(plan)
-        done = attempt(ctx, plan, wish)
-    return told(ctx, plan, done, wish, mode)
+        done = attempt(ctx, plan, request)
+    return told(ctx, plan, done, request, fallback)
 
 
 def _still_there(ctx: Context, plan: Plan, done: Finished) -> bool:
@@ -152,7 +150,7 @@ def _say_instead(plan: Plan) -> None:
     warn(told_instead(plan, plan.instead_of))
 
 
-def attempt(ctx: Context, plan: Plan, wish: Request) -> Finished:
+def attempt(ctx: Context, plan: Plan, request: Request) -> Finished:
     """Run the plan, whose doubts are said first."""
     from git_agent_runner.attempt import report
     from git_agent_runner.attempt.run import run
@@ -160,10 +158,10 @@ def attempt(ctx: Context, plan: Plan, wish: Request) -> Finished:
     refuse_start(ctx, interactive=plan.interactive)
     for note in plan.notes:
         say(note)
-    if wish.verbose and plan.kind == "resume":
+    if request.verbose and plan.kind == "resume":
         say(f"resuming session {plan.session}")
-    shown = report.view(raw=wish.raw, as_json=wish.as_json, spent=before(ctx, of_plan(plan)))
-    done = run(ctx, plan, shown, wish.timeout)
+    shown = report.view(raw=request.raw, as_json=request.as_json, spent=before(ctx, of_plan(plan)))
+    done = run(ctx, plan, shown, request.timeout)
     _let_notes_follow(ctx)
     return done
 
@@ -193,13 +191,13 @@ def refuse_in_hook_of_run(ctx: Context) -> None:
         )
 
 
-def told(ctx: Context, plan: Plan, done: Finished, wish: Request, mode: Mode) -> int:
+def told(ctx: Context, plan: Plan, done: Finished, request: Request, fallback: Fallback) -> int:
     """Tell what the attempt came to; the exit status."""
     from git_agent_runner.attempt import report
 
-    status = report.finish(ctx, plan, done, as_json=wish.as_json, lenient=mode == "lenient")
+    status = report.finish(ctx, plan, done, as_json=request.as_json, lenient=fallback == "lenient")
     record, verdict = done.settled.record, done.settled.verdict
-    if mode == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
+    if fallback == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
         why = "began a new conversation instead" if verdict.resumed == "as_new" else "says that the session is gone"
         fatal(f"{STRICT}: {record.agent_name} {why}")
     return status

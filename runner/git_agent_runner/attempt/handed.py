@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from git_agent_runner.attempt.go import Request
 
 
-def handed_over(ctx: Context, wish: Request, record: Record) -> Plan | Record:
+def handed_over(ctx: Context, request: Request, record: Record) -> Plan | Record:
     """The run with the other engine's session, which that engine has from then on; on a dry run, what it would run, and
     so where a new window is to do it.
 
@@ -24,16 +24,24 @@ def handed_over(ctx: Context, wish: Request, record: Record) -> Plan | Record:
     """
     from git_agent_runner.attempt.go import refuse_start  # which asks for us
 
-    todo = hand_over.prepare(ctx, record, wish.engine or "")
+    transfer = hand_over.prepare(ctx, record, request.engine or "")
     plan = plan_resume(
-        ctx, todo.record, wish.given, wish.message, interactive=wish.interactive, cwd=wish.cwd, coming=True
+        ctx,
+        transfer.record,
+        request.given,
+        request.message,
+        interactive=request.interactive,
+        cwd=request.cwd,
+        coming=True,
     )
     version = plan.engine.parse_version(plan.record.engine_version) or ()
     hand_over.model(plan.engine, StoreQuery(ctx.environ, plan.record.cwd, version), plan.record.launch_args)
     hand_over.refuse_elsewhere(plan.engine, plan.record.launch_args)
-    if wish.dry_run or wish.terminal:
-        return plan._replace(handed=todo)
-    refuse_start(ctx, interactive=wish.interactive)
-    done = hand_over.perform(ctx, plan.engine, plan.invocation.argv[0], todo, plan.record._replace(store=plan.store))
-    say(todo.why("was"))
+    if request.dry_run or request.terminal:
+        return plan._replace(handed=transfer)
+    refuse_start(ctx, interactive=request.interactive)
+    done = hand_over.perform(
+        ctx, plan.engine, plan.invocation.argv[0], transfer, plan.record._replace(store=plan.store)
+    )
+    say(transfer.why("was"))
     return done

@@ -18,55 +18,55 @@ if TYPE_CHECKING:
     from git_agent_runner.attempt.go import Request
 
 
-def resume_plan(ctx: Context, wish: Request, record: Record, *, strict: bool) -> Plan:
+def resume_plan(ctx: Context, request: Request, record: Record, *, strict: bool) -> Plan:
     """The plan that continues the run's session, which is in the engine's store as the run left it, where it can be.
 
     Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
     """
-    if wish.hands_over(record):
+    if request.hands_over(record):
         from git_agent_runner.attempt.handed import handed_over  # a rare need
 
-        done = handed_over(ctx, wish, record)
+        done = handed_over(ctx, request, record)
         if isinstance(done, Plan):
             return done
         record = done
-    plan = _plan(ctx, wish, record)
-    if plan.carry and not wish.dry_run:
+    plan = _plan(ctx, request, record)
+    if plan.carry and not request.dry_run:
         from git_agent_runner.conversation.carry import perform  # a rare need
 
         with hold(ctx, record):
             record = perform(ctx, plan.engine, plan.invocation.argv[0], plan.carry)
         say(plan.carry.why("was"))
-        plan = _plan(ctx, wish, record)
-    todo, name = plan.restore, plan.engine.name
-    if todo and todo.behind and strict:
+        plan = _plan(ctx, request, record)
+    restore, name = plan.restore, plan.engine.name
+    if restore and restore.behind and strict:
         hint = f"to let the run's copy take its place: {wording.resume(record)}"
-        raise UserError(todo.why(name, "has"), code="session_behind", hints=(hint,))
-    if todo is None or wish.dry_run:
+        raise UserError(restore.why(name, "has"), code="session_behind", hints=(hint,))
+    if restore is None or request.dry_run:
         return plan
     from git_agent_runner.conversation.restore import put_back  # a rare need
 
     holder = session_locks.ourselves(ctx.layout, record, timestamp())
-    with session_locks.hold_session(seat(ctx, record, plan.engine, todo.copy.session), holder):
-        put_back(ctx, plan.engine, plan.invocation.argv[0], todo, record)
-    again = _plan(ctx, wish, record)
+    with session_locks.hold_session(seat(ctx, record, plan.engine, restore.copy.session), holder):
+        put_back(ctx, plan.engine, plan.invocation.argv[0], restore, record)
+    again = _plan(ctx, request, record)
     if again.restore:
         raise UserError(
-            f"session {todo.copy.session} is gone from {name}'s store, which did not take its copy back",
+            f"session {restore.copy.session} is gone from {name}'s store, which did not take its copy back",
             code="session_missing",
         )
-    say(f"{todo.why(name, 'had')}: the copy of {todo.copy.saved_at} was {todo.where}")
-    return again._replace(restored=todo.copy.saved_at)
+    say(f"{restore.why(name, 'had')}: the copy of {restore.copy.saved_at} was {restore.where}")
+    return again._replace(restored=restore.copy.saved_at)
 
 
-def _plan(ctx: Context, wish: Request, record: Record) -> Plan:
+def _plan(ctx: Context, request: Request, record: Record) -> Plan:
     return plan_resume(
         ctx,
         record,
-        wish.given,
-        wish.message,
-        interactive=wish.interactive,
-        cwd=wish.cwd,
-        session=wish.session,
-        into_store=wish.store,
+        request.given,
+        request.message,
+        interactive=request.interactive,
+        cwd=request.cwd,
+        session=request.session,
+        into_store=request.store,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from git_agent_hooks.finding import lost_hooks
 from git_agent_runner.console.lines import print_json, warn
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import shown
@@ -25,11 +26,11 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
     The exit status is 1 when something is wrong.
     """
     done: dict[str, list[str]] = {"repaired": [], "pruned": []}
-    known, left = examine()
+    known, left = examine(lost_hooks)
     for _ in range(ROUNDS):
         if not sum(_mend(finding, repair=repair, prune=prune, done=done) for finding in left):
             break
-        known, left = examine()
+        known, left = examine(lost_hooks)
     elsewhere = refs.elsewhere(known)
     if as_json:
         problems = [{"code": one.code, "problem": one.problem, "mend": one.mend} for one in left]

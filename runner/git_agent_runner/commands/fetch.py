@@ -6,6 +6,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.maintain import exchange, sharing
+from git_agent_runner.review.noted import REVIEWS
 
 
 @click.command(short_help="Bring the runs of other clones here")
@@ -18,5 +19,5 @@ def command(remote: str | None, as_json: bool) -> int:
     """
     ctx = context.load()
     name = sharing.choose(ctx, remote)
-    exchange.tell(ctx, name, sharing.fetch(ctx, name), as_json=as_json)
+    exchange.tell(ctx, name, sharing.fetch(ctx, name, REVIEWS), as_json=as_json)
     return 0

@@ -59,9 +59,9 @@ def command(
     if hooked and (why := _unwanted(ctx)):
         say(f"nothing is checked: {why}")
         return 0
-    wish = FixRequest(command, engine, attempts if command else 1, prompt, parse.engine_args())
-    refuse = _refusal(ctx, wish, timeout, parents)
-    return _fixed(ctx, wish, after(timeout), refuse, hooked=hooked, restage=restage)
+    request = FixRequest(command, engine, attempts if command else 1, prompt, parse.engine_args())
+    refuse = _refusal(ctx, request, timeout, parents)
+    return _fixed(ctx, request, after(timeout), refuse, hooked=hooked, restage=restage)
 
 
 def _unwanted(ctx: Context) -> str | None:
@@ -75,14 +75,14 @@ def _unwanted(ctx: Context) -> str | None:
 
 
 def _fixed(
-    ctx: Context, wish: FixRequest, until: float | None, refuse: str | None, *, hooked: bool, restage: bool
+    ctx: Context, request: FixRequest, until: float | None, refuse: str | None, *, hooked: bool, restage: bool
 ) -> int:
     from git_agent_runner.process.parent import git_gone
 
     over = threading.Event()
-    ways = Ways(git_gone(), lambda engine: _tell_while(ctx, over, engine, wish), until)
+    ways = Ways(git_gone(), lambda engine: _tell_while(ctx, over, engine, request), until)
     try:
-        made, why = fix(ctx, wish, ways, refuse)
+        made, why = fix(ctx, request, ways, refuse)
     except UserError as error:
         if error.code != "held":
             raise
@@ -91,38 +91,38 @@ def _fixed(
     finally:
         over.set()
     if made is None:
-        print(f"{shown(shlex.join(wish.check))} passes")
+        print(f"{shown(shlex.join(request.check))} passes")
         return 0
-    return _told(ctx, wish, made, why, hooked=hooked, restage=restage)
+    return _told(ctx, request, made, why, hooked=hooked, restage=restage)
 
 
-def _refusal(ctx: Context, wish: FixRequest, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
+def _refusal(ctx: Context, request: FixRequest, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
     """Why no agent is to be started now, with the command that does it later."""
     if handle := ctx.environ.get("GIT_AGENT_HANDLE"):
         return f"inside run {handle} no other agent is started: make it pass yourself"
     hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, parents)
     if hold is None:
         return None
-    line = command_line(["git", "agent", "fix", *_words(wish, timeout)])
+    line = command_line(["git", "agent", "fix", *_words(request, timeout)])
     return f"{hold.manager} has put your unstaged changes aside, so no agent works now; to let one do it: {line}"
 
 
-def _words(wish: FixRequest, timeout: float | None) -> list[str]:
+def _words(request: FixRequest, timeout: float | None) -> list[str]:
     """What asks for the same again."""
     options = {
-        "-e": wish.engine,
-        "--check": shlex.join(wish.check),
-        "--attempts": str(wish.attempts) if wish.check and wish.attempts != ATTEMPTS else None,
+        "-e": request.engine,
+        "--check": shlex.join(request.check),
+        "--attempts": str(request.attempts) if request.check and request.attempts != ATTEMPTS else None,
         "--timeout": str(timeout).removesuffix(".0") if timeout else None,
     }
     words = [word for name, value in options.items() if value for word in (name, value)]
-    return [*words, *([wish.prompt] if wish.prompt else []), *(["--", *wish.given] if wish.given else [])]
+    return [*words, *([request.prompt] if request.prompt else []), *(["--", *request.given] if request.given else [])]
 
 
-def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: FixRequest) -> None:
+def _tell_while(ctx: Context, over: threading.Event, engine: str, request: FixRequest) -> None:
     """A line at once and every ten seconds, from a thread: nobody waits without knowing for whom."""
     began = time.monotonic()
-    what = shlex.join(wish.check) if wish.check else "your prompt"
+    what = shlex.join(request.check) if request.check else "your prompt"
 
     def tell() -> None:
         while True:
@@ -135,10 +135,10 @@ def _tell_while(ctx: Context, over: threading.Event, engine: str, wish: FixReque
     threading.Thread(target=tell, daemon=True).start()
 
 
-def _told(ctx: Context, wish: FixRequest, made: Made, why: str | None, *, hooked: bool, restage: bool) -> int:
+def _told(ctx: Context, request: FixRequest, made: Made, why: str | None, *, hooked: bool, restage: bool) -> int:
     source = f"{made.engine}, run {made.handle}"
     if not made.entries or not made.passes:
-        return _unfixed(ctx, wish, made, source)
+        return _unfixed(ctx, request, made, source)
     files = [entry.path for entry in made.entries]
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
     if why or made.patch is None:
@@ -151,15 +151,15 @@ def _told(ctx: Context, wish: FixRequest, made: Made, why: str | None, *, hooked
     return 0
 
 
-def _unfixed(ctx: Context, wish: FixRequest, made: Made, source: str) -> int:
+def _unfixed(ctx: Context, request: FixRequest, made: Made, source: str) -> int:
     if made.status != "completed":
         warn(f"{source}: {made.status}")
     if not made.entries:
         warn(f"{source} changed nothing")
-    elif not wish.check or made.output is None:
+    elif not request.check or made.output is None:
         warn(f"{made.engine} did not complete; what it did is saved", (_apply(ctx, made),))
     elif not made.passes:
-        warn(f"{shown(shlex.join(wish.check))} still fails after what {source} did", (_apply(ctx, made),))
+        warn(f"{shown(shlex.join(request.check))} still fails after what {source} did", (_apply(ctx, made),))
     for line in [line for line in (made.output or "").splitlines() if line.strip()][-LINES:]:
         print(shown(line))
     hint(f"what it said: git agent log {made.handle}")

@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917  click passes options by name
     old, said = _source(ctx, words, verbose=verbose)
     message = parse.read_message(said, message_text, message_file, ("--message", "--message-file"))
     handover.drop(ctx.layout, message_file)
-    wish = Request(
+    request = Request(
         given=parse.engine_args(),
         message=message,
         timeout=timeout,
@@ -81,22 +81,24 @@ def command(  # noqa: PLR0917  click passes options by name
     if message is None and dry_run:
         raise UsageError("-n needs a message", hints=('git agent fork -n BRANCH "<message>"',))
     until = None if commit is None else fork.until_commit(ctx, old, _commit(ctx, commit))
-    todo = fork.prepare(ctx, old, engine, until, wish.given)
-    wish = wish._replace(given=_attached(ctx, todo, wish))
+    forking = fork.prepare(ctx, old, engine, until, request.given)
+    request = request._replace(given=_attached(ctx, forking, request))
     if message is not None:
-        plan = _plan(ctx, todo, wish)  # what keeps the message from being sent is found out before anything is made
+        plan = _plan(
+            ctx, forking, request
+        )  # what keeps the message from being sent is found out before anything is made
         if dry_run:
-            say(f"first, {todo.why('would be')}")
+            say(f"first, {forking.why('would be')}")
             return _shown(plan, as_json=as_json)
         refuse_start(ctx, interactive=False)
-    made, warnings = _made(ctx, todo)
-    say(todo.why("was"))
+    made, warnings = _made(ctx, forking)
+    say(forking.why("was"))
     for text in warnings:
         warn(text)
     if message is not None:
-        return go(ctx, wish, "strict", made)
+        return go(ctx, request, "strict", made)
     if as_json:
-        print_json(_object(todo, made, warnings))
+        print_json(_object(forking, made, warnings))
     else:
         print_summary(_summary(ctx, made))
     return 0
@@ -123,10 +125,10 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
     return found, message
 
 
-def _attached(ctx: Context, todo: fork.Fork, wish: Request) -> tuple[str, ...]:
+def _attached(ctx: Context, forking: fork.Fork, request: Request) -> tuple[str, ...]:
     """Of the words for the engine those that go with the message; the copy has the others. Raises UsageError."""
-    found = arguments.find(load(todo.record.agent_name, ctx.environ).options, wish.given, "attachment")
-    if found and wish.message is None:
+    found = arguments.find(load(forking.record.agent_name, ctx.environ).options, request.given, "attachment")
+    if found and request.message is None:
         raise UsageError(f"{found[0].name} needs a message", hints=('git agent fork BRANCH "<message>"',))
     return tuple(text for word in found for text in word.words)
 
@@ -138,11 +140,13 @@ def _commit(ctx: Context, revision: str) -> str:
     return found
 
 
-def _plan(ctx: Context, todo: fork.Fork, wish: Request) -> Plan:
+def _plan(ctx: Context, forking: fork.Fork, request: Request) -> Plan:
     """What sends the message to the copy. Raises UserError as `plan_resume` does."""
     handle = new_handle(random.SystemRandom().choice)  # no run has it
-    record = todo.record._replace(handle=handle, run_id=new_run_id(datetime.now(UTC), todo.record.agent_name, handle))
-    return plan_resume(ctx, record, wish.given, wish.message, coming=True)
+    record = forking.record._replace(
+        handle=handle, run_id=new_run_id(datetime.now(UTC), forking.record.agent_name, handle)
+    )
+    return plan_resume(ctx, record, request.given, request.message, coming=True)
 
 
 def _shown(plan: Plan, *, as_json: bool) -> int:
@@ -152,13 +156,13 @@ def _shown(plan: Plan, *, as_json: bool) -> int:
     return 0
 
 
-def _made(ctx: Context, todo: fork.Fork) -> tuple[Record, tuple[str, ...]]:
+def _made(ctx: Context, forking: fork.Fork) -> tuple[Record, tuple[str, ...]]:
     """The new run, and what could not be written of it."""
-    before = pointer.read(ctx.repo, ctx.config).get(todo.record.branch or "")
-    fork.put(ctx, todo)
-    made, warnings = write.write(ctx, write.Adoption(todo.record, "record"))
+    before = pointer.read(ctx.repo, ctx.config).get(forking.record.branch or "")
+    fork.put(ctx, forking)
+    made, warnings = write.write(ctx, write.Adoption(forking.record, "record"))
     with suppress(OSError):  # a longer way back to what was shortened; the conversation itself is there
-        fork.remember(ctx, todo, made)
+        fork.remember(ctx, forking, made)
     if before and before != made.handle:
         resume = f'git agent resume {before} "<message>"'
         say(f"branch '{made.branch}' used run {before} until now; to continue that one: {resume}")
@@ -176,7 +180,7 @@ def _summary(ctx: Context, record: Record) -> Summary:
     )
 
 
-def _object(todo: fork.Fork, record: Record, warnings: tuple[str, ...]) -> dict[str, Any]:
+def _object(forking: fork.Fork, record: Record, warnings: tuple[str, ...]) -> dict[str, Any]:
     """Schema 1 of `fork --json` without a message; docs/json.md describes it."""
     return {
         "schema": SCHEMA,
@@ -186,7 +190,7 @@ def _object(todo: fork.Fork, record: Record, warnings: tuple[str, ...]) -> dict[
         "session": record.session._asdict(),
         "forkedFrom": record.forked_from,
         "parentSession": record.parent_session,
-        "turns": todo.turns,
+        "turns": forking.turns,
         "branch": record.branch,
         "cwd": record.cwd,
         "launch": {"args": list(record.launch_args)},

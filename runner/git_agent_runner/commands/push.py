@@ -11,6 +11,7 @@ from git_agent_runner.attempt.go import closed
 from git_agent_runner.console.lines import print_json
 from git_agent_runner.context import Context
 from git_agent_runner.maintain import exchange, sharing
+from git_agent_runner.review.noted import REVIEWS
 from git_agent_runner.store import notes
 from git_agent_runner.store.notes import joining
 from git_agent_runner.store.records import listing
@@ -34,7 +35,7 @@ def command(remote: str | None, dry_run: bool, as_json: bool) -> int:
         _compare(ctx, name, as_json=as_json)
         return 0
     _settle(ctx)
-    exchange.tell(ctx, name, sharing.push(ctx, name), as_json=as_json)
+    exchange.tell(ctx, name, sharing.push(ctx, name, REVIEWS), as_json=as_json)
     return 0
 
 

@@ -9,7 +9,7 @@ import click
 
 from git_agent_runner import context
 from git_agent_runner.adopt.found import found
-from git_agent_runner.attempt.go import Act, Mode, Request, configured, go
+from git_agent_runner.attempt.go import Act, Fallback, Request, configured, go
 from git_agent_runner.console import parse
 from git_agent_runner.console.attached import attached
 from git_agent_runner.context import Context
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0917  click passes options by name
     terminal: bool,
     dry_run: bool,
     strict: bool,
-    fallback: Mode | None,
+    fallback: Fallback | None,
     cwd: str | None,
     session: str | None,
     store: bool,
@@ -112,7 +112,7 @@ def command(  # noqa: PLR0917  click passes options by name
     if everything:
         return _all(ctx, message, jobs, strict=strict, kill=kill, timeout=timeout, dry_run=dry_run, as_json=as_json)
     interactive = interactive or terminal or _opens(message is not None, named, words, dry_run=dry_run)
-    wish = Request(
+    request = Request(
         engine=engine,
         given=parse.engine_args(),
         message=message or (None if interactive else ctx.settings.continue_message),
@@ -129,8 +129,8 @@ def command(  # noqa: PLR0917  click passes options by name
         kill=kill,
         terminal=terminal,
     )
-    mode: Mode = "strict" if strict else fallback or configured(ctx)
-    return go(ctx, wish, mode, found(ctx, where, wish, trusted=trust), _opening() if terminal else None)
+    instead: Fallback = "strict" if strict else fallback or configured(ctx)
+    return go(ctx, request, instead, found(ctx, where, request, trusted=trust), _opening() if terminal else None)
 
 
 def _opening() -> Act:
@@ -145,7 +145,7 @@ def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> 
     return resume_all.resume_all(ctx, resume_all.ResumeAllRequest(message, jobs=jobs or pool.JOBS, **wanted))
 
 
-def _refuse_nonsense(*, strict: bool, fallback: Mode | None, jobs: int | None, everything: bool) -> None:
+def _refuse_nonsense(*, strict: bool, fallback: Fallback | None, jobs: int | None, everything: bool) -> None:
     if strict and fallback not in (None, "fail"):
         raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
     if jobs is not None and not everything:

@@ -138,7 +138,7 @@ def command(  # noqa: PLR0917  click passes options by name
             return review_after.show(ctx, show, block, trusted=trust, as_json=as_json)
         return review_after.fix(ctx, fix or "", trusted=trust, as_json=as_json)
     hook = background or _in_hook(ctx, push=push)
-    wish = ReviewRequest(
+    request = ReviewRequest(
         engine,
         rules,
         exclude,
@@ -157,10 +157,10 @@ def command(  # noqa: PLR0917  click passes options by name
         if hook and not _wanted(ctx, inside_runs=inside_runs, push=push):
             return told.report(ctx, [], output)
         if background:
-            return _begin(ctx, commit or "HEAD", wish)
+            return _begin(ctx, commit or "HEAD", request)
     except UserError as error:
         return told.report(ctx, [ChangeResult(commit or "the change", error)], output)
-    return told.report(ctx, _all(ctx, What(staged, span_, commit, push, words), wish, output, wait), output)
+    return told.report(ctx, _all(ctx, What(staged, span_, commit, push, words), request, output, wait), output)
 
 
 def _in_hook(ctx: Context, *, push: bool) -> bool:
@@ -187,17 +187,19 @@ def _wanted(ctx: Context, *, inside_runs: bool, push: bool) -> bool:
     return False
 
 
-def _begin(ctx: Context, revision: str, wish: ReviewRequest) -> int:
+def _begin(ctx: Context, revision: str, request: ReviewRequest) -> int:
     """Queue the commit for the background."""
     from git_agent_runner.review import queue
 
     commit = ctx.repo.head if revision == "HEAD" and ctx.repo.head else content.commit_of(ctx, revision)
-    rules = wish.rules and os.path.abspath(os.path.join(ctx.cwd, wish.rules))
-    queue.put(ctx, queue.ReviewJob(commit, ctx.repo.branch, wish._replace(rules=rules, watched=False)))
+    rules = request.rules and os.path.abspath(os.path.join(ctx.cwd, request.rules))
+    queue.put(ctx, queue.ReviewJob(commit, ctx.repo.branch, request._replace(rules=rules, watched=False)))
     return 0
 
 
-def _all(ctx: Context, what: What, wish: ReviewRequest, output: told.Output, wait: float | None) -> list[ChangeResult]:
+def _all(
+    ctx: Context, what: What, request: ReviewRequest, output: told.Output, wait: float | None
+) -> list[ChangeResult]:
     """What came of each change, in the order in which they were given."""
     done: list[ChangeResult] = []
     for name, change in _changes(ctx, what):
@@ -205,14 +207,14 @@ def _all(ctx: Context, what: What, wish: ReviewRequest, output: told.Output, wai
             done.append(ChangeResult(name, change))
             continue
         if change.commit is None:
-            done.append(ChangeResult(name, _one(ctx, change, wish, output)))
+            done.append(ChangeResult(name, _one(ctx, change, request, output)))
             continue
         from git_agent_runner.review import span
 
         try:
-            patience = wait if wait is not None else wish.timeout or 0.0
+            patience = wait if wait is not None else request.timeout or 0.0
             span.wait(ctx, change, patience, lambda line: told.aloud(ctx, line))
-            parts = span.spread(ctx, change, wish, output.block)
+            parts = span.spread(ctx, change, request, output.block)
         except UserError as error:
             if error.exit_status != FATAL:
                 raise
@@ -223,7 +225,7 @@ def _all(ctx: Context, what: What, wish: ReviewRequest, output: told.Output, wai
             if report.verdict or not parts.left:
                 done.append(ChangeResult(report.change.what, report))
         for part in parts.left:
-            result = ChangeResult(part.what, _one(ctx, part, wish, output))
+            result = ChangeResult(part.what, _one(ctx, part, request, output))
             done.append(result._replace(overruled=parts.overruled))
     return done
 
@@ -253,10 +255,10 @@ def _lines(given: bytes) -> list[str]:
     return [line for line in given.decode("utf-8", "surrogateescape").split("\n") if line]
 
 
-def _one(ctx: Context, change: Change, wish: ReviewRequest, output: told.Output) -> ReviewReport | UserError:
-    with told.ProgressLine(ctx, wish.timeout, output) as progress:
+def _one(ctx: Context, change: Change, request: ReviewRequest, output: told.Output) -> ReviewReport | UserError:
+    with told.ProgressLine(ctx, request.timeout, output) as progress:
         try:
-            report = door.review(ctx, change, wish, progress.begin)
+            report = door.review(ctx, change, request, progress.begin)
         except UserError as error:
             if error.exit_status != FATAL:  # a mistake, or a signal: no question of policy
                 raise

@@ -88,7 +88,7 @@ def command(  # noqa: PLR0917  click passes options by name
         return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
     if jobs is not None:
         raise UsageError("--jobs needs --branch or --branches-from", hints=("one run is one job",))
-    wish = Request(
+    request = Request(
         engine=engine,
         given=parse.engine_args(),
         message=message,
@@ -102,13 +102,13 @@ def command(  # noqa: PLR0917  click passes options by name
         found = newest_with_session(ctx, engine)
         # Where there is no run, none is replaced.
         none = isinstance(found, UserError) and found.code == "no_run"
-        return go(ctx, wish, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
-    plan = plan_start(ctx, choose_engine(ctx, engine), wish.given, message, interactive=interactive)
+        return go(ctx, request, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
+    plan = plan_start(ctx, choose_engine(ctx, engine), request.given, message, interactive=interactive)
     if verbose:
         say(f"engine {plan.engine.name}, from {'-e' if engine else 'agent.engine'}; directory '{plan.invocation.cwd}'")
     if line := _replaces(ctx):
         say(line)
-    return told(ctx, plan, attempt(ctx, plan, wish), wish, "fail")
+    return told(ctx, plan, attempt(ctx, plan, request), request, "fail")
 
 
 def _replaces(ctx: Context) -> str | None:

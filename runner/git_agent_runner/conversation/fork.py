@@ -175,22 +175,22 @@ def _made(ctx: Context, attempt: Attempt, commit: str) -> bool:
     return not before or not refs.reachable(ctx.repo, [commit], before)
 
 
-def put(ctx: Context, todo: Fork) -> None:
+def put(ctx: Context, forking: Fork) -> None:
     """Let the engine's store have the second conversation. Raises UserError `session_not_placed`, `session_held`."""
-    record, engine = todo.record, load(todo.record.agent_name, ctx.environ)
+    record, engine = forking.record, load(forking.record.agent_name, ctx.environ)
     session = record.session.value or ""
     query = StoreQuery(ctx.environ, record.cwd, engine.parse_version(record.engine_version) or (), session)
-    with hold_session(seat(ctx, record, engine, session), ourselves(ctx.layout, todo.old, record.updated_at)):
-        if todo.handed:
-            hand_over.put(ctx, engine, todo.binary, query, todo.handed, record.launch_args)
-        elif todo.bundle:
-            hand_over.placed(ctx, engine, todo.binary, query, todo.bundle)
+    with hold_session(seat(ctx, record, engine, session), ourselves(ctx.layout, forking.old, record.updated_at)):
+        if forking.handed:
+            hand_over.put(ctx, engine, forking.binary, query, forking.handed, record.launch_args)
+        elif forking.bundle:
+            hand_over.placed(ctx, engine, forking.binary, query, forking.bundle)
 
 
-def remember(ctx: Context, todo: Fork, made: Record) -> None:
+def remember(ctx: Context, forking: Fork, made: Record) -> None:
     """What the second conversation was made of, beside it. Raises OSError."""
     session = made.session.value or ""
-    if todo.handed:
-        whole.keep(ctx, made.run_id, session, todo.messages, todo.handed.messages)
+    if forking.handed:
+        whole.keep(ctx, made.run_id, session, forking.messages, forking.handed.messages)
     else:
-        whole.carry(ctx, (todo.old.run_id, todo.old.session.value or ""), (made.run_id, session))
+        whole.carry(ctx, (forking.old.run_id, forking.old.session.value or ""), (made.run_id, session))

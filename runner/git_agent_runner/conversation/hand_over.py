@@ -188,12 +188,12 @@ def _put(ctx: Context, engine: Engine, binary: str, query: StoreQuery, bundle: B
         raise ValueError(f"{engine.name} did not take it")
 
 
-def perform(ctx: Context, engine: Engine, binary: str, todo: HandOver, planned: Record) -> Record:
+def perform(ctx: Context, engine: Engine, binary: str, transfer: HandOver, planned: Record) -> Record:
     """Do it; the record as it is then. `planned` is the run's as it will be where it goes on.
 
     Raises UserError `run_live`, `session_held`, `session_not_placed`.
     """
-    record, version = todo.record, engine.parse_version(todo.record.engine_version) or ()
+    record, version = transfer.record, engine.parse_version(transfer.record.engine_version) or ()
     session = record.session.value or ""
     with (
         hold(ctx, record),
@@ -204,24 +204,24 @@ def perform(ctx: Context, engine: Engine, binary: str, todo: HandOver, planned: 
             engine,
             binary,
             StoreQuery(ctx.environ, planned.cwd, version, session),
-            todo.handed,
+            transfer.handed,
             planned.launch_args,
         )
-        whole.keep(ctx, record.run_id, session, todo.messages, todo.handed.messages)
-        now = ctx.runs.update(record.handle, lambda old: _following(old, todo, planned))
+        whole.keep(ctx, record.run_id, session, transfer.messages, transfer.handed.messages)
+        now = ctx.runs.update(record.handle, lambda old: _following(old, transfer, planned))
     return now._replace(branch=record.branch)
 
 
-def _following(old: Record, todo: HandOver, planned: Record) -> Record:
+def _following(old: Record, transfer: HandOver, planned: Record) -> Record:
     """Raises UserError `run_live` where the run went on since its conversation was read."""
-    left = todo.left
-    if (old.agent_name, old.session, old.attempts) != (left.agent_name, left.session, todo.record.attempts):
+    left = transfer.left
+    if (old.agent_name, old.session, old.attempts) != (left.agent_name, left.session, transfer.record.attempts):
         raise UserError(
             f"run {old.handle} was resumed by another git-agent just now",
             code="run_live",
             hints=("look at it: git agent show " + old.handle, "then give the message again"),
         )
-    new = todo.record
+    new = transfer.record
     return old._replace(
         agent_name=new.agent_name,
         session=new.session,

@@ -77,39 +77,39 @@ def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -
     return (f"a copy is in '{folder}'; move '{located.path}' away, and it is restored",)
 
 
-def put_back(ctx: Context, engine: Engine, binary: str, todo: Restore, record: Record) -> None:
+def put_back(ctx: Context, engine: Engine, binary: str, restore: Restore, record: Record) -> None:
     """Let the engine's store have the session as the copy has it. The caller holds the session's lock.
 
     What is there is left alone, but for an earlier state of the same conversation, of which a copy is made first.
     Raises UserError `session_missing`, `session_behind`.
     """
-    copy = todo.copy
+    copy = restore.copy
     folder = session_copies.place(ctx.layout, record.run_id, copy.session)
     try:
-        earlier = _set_aside(ctx, engine, todo, record.run_id) if todo.behind else ()
-        place.put(ctx, engine, binary, Bundle(copy.session, place.pieces(folder, copy)), todo.query, earlier)
+        earlier = _set_aside(ctx, engine, restore, record.run_id) if restore.behind else ()
+        place.put(ctx, engine, binary, Bundle(copy.session, place.pieces(folder, copy)), restore.query, earlier)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         gone = f"{engine.name} has an earlier state of session {copy.session}"
-        if todo.behind is None:
+        if restore.behind is None:
             gone = f"session {copy.session} is gone from {engine.name}'s store"
         raise UserError(
             f"{gone}, and its copy cannot be restored: {reason}",
-            code="session_behind" if todo.behind else "session_missing",
+            code="session_behind" if restore.behind else "session_missing",
             hints=(f"the copy is in '{folder}'",),
         ) from error
 
 
-def _set_aside(ctx: Context, engine: Engine, todo: Restore, run_id: str) -> tuple[Piece, ...]:
+def _set_aside(ctx: Context, engine: Engine, restore: Restore, run_id: str) -> tuple[Piece, ...]:
     """The store's earlier state, copied into the run directory. Raises OSError, and ValueError where it has changed."""
-    query, session = todo.query, todo.copy.session
+    query, session = restore.query, restore.copy.session
     located = engine.locate(query)
     folder = session_copies.place(ctx.layout, run_id, session)
-    state = states.behind(engine, query, located, todo.copy, folder) if located.state == "present" else None
+    state = states.behind(engine, query, located, restore.copy, folder) if located.state == "present" else None
     if state is None or not state.older:
         raise ValueError("another process has continued it meanwhile")
     with beneath.folder(ctx.layout.run(run_id), session_copies.steps(session)) as fd:
-        earlier = backup.taken(fd, engine, query, located, None, todo.copy.engine_version)
+        earlier = backup.taken(fd, engine, query, located, None, restore.copy.engine_version)
         if earlier is None:
             raise ValueError("what is there cannot be copied")
         session_copies.write_in(fd, earlier, session_copies.REPLACED)

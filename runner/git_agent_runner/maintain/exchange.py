@@ -12,7 +12,6 @@ from git_agent_runner.engines import wording
 from git_agent_runner.find.resolve import resolve
 from git_agent_runner.git import settings
 from git_agent_runner.maintain.sharing import BothSides
-from git_agent_runner.review import noted
 from git_agent_runner.store import notes
 
 SCHEMA = 1
@@ -22,8 +21,6 @@ def tell(ctx: Context, remote: str, done: BothSides, *, as_json: bool) -> None:
     lines, reviews = done
     if notes.exists(ctx.repo) and notes.ensure_config(ctx.repo):
         say("set up git to keep agent notes through amend and rebase (shown once)")
-    if any(reviews):
-        noted.ensure_config(ctx.repo)
     if as_json:
         own = {"fetchedReviews": reviews.fetched, "pushedReviews": reviews.pushed}
         print_json({"schema": SCHEMA, "remote": remote, "fetched": lines.fetched, "pushed": lines.pushed, **own})

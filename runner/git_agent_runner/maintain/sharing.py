@@ -14,7 +14,6 @@ from git_agent_runner.console.lines import say
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import quote
-from git_agent_runner.review.noted import REVIEWS
 from git_agent_runner.store import notes
 from git_agent_runner.store.files import locks
 from git_agent_runner.store.notes import RUNS, Ref, joining, writing
@@ -47,16 +46,22 @@ def choose(ctx: Context, name: str | None) -> str:
     raise UserError(what, code="unknown_remote", hints=(hint,))
 
 
-def fetch(ctx: Context, remote: str) -> BothSides:
+def fetch(ctx: Context, remote: str, reviews: Ref) -> BothSides:
     """Raises GitError where the remote cannot be reached, NoteFailed."""
     with _alone(ctx):
-        return BothSides(_fetch(ctx, remote, RUNS), _fetch(ctx, remote, REVIEWS))
+        return _both(ctx, _fetch(ctx, remote, RUNS), _fetch(ctx, remote, reviews), reviews)
 
 
-def push(ctx: Context, remote: str) -> BothSides:
+def push(ctx: Context, remote: str, reviews: Ref) -> BothSides:
     """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
     with _alone(ctx):
-        return BothSides(_push(ctx, remote, RUNS), _push(ctx, remote, REVIEWS))
+        return _both(ctx, _push(ctx, remote, RUNS), _push(ctx, remote, reviews), reviews)
+
+
+def _both(ctx: Context, runs: Shared, reviewed: Shared, reviews: Ref) -> BothSides:
+    if any(reviewed):
+        notes.merge_by_lines(ctx.repo, reviews)
+    return BothSides(runs, reviewed)
 
 
 def look(ctx: Context, remote: str) -> str:

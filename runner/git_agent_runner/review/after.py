@@ -60,8 +60,8 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
         hint = "to hand the findings to another branch's session: git agent resume --branch NAME '<message>'"
         raise UserError(f"branch '{other}', which the commit was made on, is gone", code="no_branch", hints=(hint,))
     where = Where(branch=other)
-    wish = Request(message=findings(commit, verdict), as_json=as_json)
-    return go(ctx, wish, configured(ctx), found(ctx, where, wish, trusted=False))
+    request = Request(message=findings(commit, verdict), as_json=as_json)
+    return go(ctx, request, configured(ctx), found(ctx, where, request, trusted=False))
 
 
 def _is_ours(ctx: Context, outcome: ReviewOutcome) -> bool:

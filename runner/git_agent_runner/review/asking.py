@@ -45,27 +45,27 @@ def verdict(
     question: Question,
     engine: Engine,
     earlier: Record | None,
-    wish: ReviewRequest,
+    request: ReviewRequest,
     begun: Callable[[], None],
 ) -> KnownVerdict:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review.
 
     `begun` is called before a model is asked. Raises UserError where there is none.
     """
-    if wish.hook:
+    if request.hook:
         cost.refuse_more(ctx)
-    args = (*question.args, *cost.limited(engine, wish.max_cost))
+    args = (*question.args, *cost.limited(engine, request.max_cost))
     held = power(engine, find_program(ctx, engine).version)
     last = memory.read(ctx, earlier.handle) if earlier else None
-    before = (last.verdict, _since(ctx, last, question, wish)) if last else None
+    before = (last.verdict, _since(ctx, last, question, request)) if last else None
     text = prompt(question.shown, question.rules, before)
     ask = Reviewer(
-        engine, held, args, text, earlier if before else None, wish.timeout, git_gone() if wish.watched else None
+        engine, held, args, text, earlier if before else None, request.timeout, git_gone() if request.watched else None
     )
     begun()
     hidden = tuple(map(content.unquoted, question.shown.hidden))
     done = _run(ctx, ask, content.commit_to_see(ctx, question.change), hidden)
-    if wish.hook:
+    if request.hook:
         cost.add(ctx, (done.settled.transcript.usage or {}).get("cost_usd"))
     known = _read(done, engine, question.change.new)
     memory.write(ctx, known.handle, known)
@@ -95,10 +95,10 @@ def _read(done: Finished, engine: Engine, new: str) -> KnownVerdict:
     return KnownVerdict(found, handle, new)
 
 
-def _since(ctx: Context, last: KnownVerdict, question: Question, wish: ReviewRequest) -> str:
+def _since(ctx: Context, last: KnownVerdict, question: Question, request: ReviewRequest) -> str:
     if refs.missing(ctx.repo, [last.new]):
         return "(git has not kept what you saw then)"
-    return content.shown(ctx, question.change._replace(base=last.new), wish.exclude, wish.max_diff).patch
+    return content.shown(ctx, question.change._replace(base=last.new), request.exclude, request.max_diff).patch
 
 
 def _look(handle: str) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def _one(job: ReviewJob) -> int:
         _failed(ctx, job, wrong[0])
         return 0
     try:
-        report = door.review(ctx, content.of_commit(ctx, job.commit), job.wish, lambda _: None)
+        report = door.review(ctx, content.of_commit(ctx, job.commit), job.request, lambda _: None)
     except UserError as error:
         _failed(ctx, job, error)
         return 0 if error.exit_status in (FATAL, USAGE) else error.exit_status  # a signal ends us
@@ -55,7 +55,7 @@ def _one(job: ReviewJob) -> int:
 def _failed(ctx: Context, job: ReviewJob, error: UserError) -> None:
     facts = (error.code, error.message, tuple(error.hints))
     outcomes.save(
-        ctx.layout, ReviewOutcome(job.commit, job.branch, timestamp(), job.wish.engine, error=facts, unread=True)
+        ctx.layout, ReviewOutcome(job.commit, job.branch, timestamp(), job.request.engine, error=facts, unread=True)
     )
 
 

@@ -73,24 +73,24 @@ class Question(NamedTuple):
         return memory.key(self.engine, *self.args, self.content) if self.engine else None
 
 
-def review(ctx: Context, change: Change, wish: ReviewRequest, begun: Callable[[ReviewReport], None]) -> ReviewReport:
+def review(ctx: Context, change: Change, request: ReviewRequest, begun: Callable[[ReviewReport], None]) -> ReviewReport:
     """The verdict on a change. `begun` is called before a model is asked.
 
     Raises UserError where there is none: `no_verdict`, or what kept the engine from it; `interrupted` has an exit
     status of its own.
     """
-    seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
+    seen = content.shown(ctx, change, request.exclude, request.max_diff)
     report = ReviewReport(change, seen)
     if not seen.patch and not seen.left_out:
         return report
     if not seen.patch:
         raise UserError(f"nothing of it can be shown ({seen.left_out[0]})", code="nothing_shown")
-    question = _question(ctx, change, seen, wish)
-    if not wish.again and (known := _known(ctx, question, wish)):
+    question = _question(ctx, change, seen, request)
+    if not request.again and (known := _known(ctx, question, request)):
         return known
     report = report._replace(engine=question.engine, content=question.content)
     try:
-        found = _asked(ctx, question, wish, lambda: begun(report))
+        found = _asked(ctx, question, request, lambda: begun(report))
     except UserError as error:
         error.hints = (*error.hints, *_untrusted(ctx, question))
         raise
@@ -98,29 +98,29 @@ def review(ctx: Context, change: Change, wish: ReviewRequest, begun: Callable[[R
     return report._replace(verdict=found.verdict, handle=found.handle)
 
 
-def known(ctx: Context, change: Change, wish: ReviewRequest) -> ReviewReport | None:
+def known(ctx: Context, change: Change, request: ReviewRequest) -> ReviewReport | None:
     """The verdict on a change, where no model has to be asked; None where one has to. Raises UserError."""
-    seen = content.shown(ctx, change, wish.exclude, wish.max_diff)
+    seen = content.shown(ctx, change, request.exclude, request.max_diff)
     if not seen.patch:
         return None if seen.left_out else ReviewReport(change, seen)
-    return _known(ctx, _question(ctx, change, seen, wish), wish)
+    return _known(ctx, _question(ctx, change, seen, request), request)
 
 
-def _question(ctx: Context, change: Change, seen: Shown, wish: ReviewRequest) -> Question:
+def _question(ctx: Context, change: Change, seen: Shown, request: ReviewRequest) -> Question:
     """No engine has to be there, nor be loaded, for what is known."""
-    engine = wish.engine or ctx.settings.engine
+    engine = request.engine or ctx.settings.engine
     args: tuple[str, ...] = ()
-    if engine and (wish.given or engine in ctx.settings.args):
+    if engine and (request.given or engine in ctx.settings.args):
         from git_agent_runner.engines import load
         from git_agent_runner.review.power import harmless, refuse_widening
 
-        refuse_widening(load(engine), wish.given)
-        args = (*harmless(load(engine), ctx.settings.args.get(engine, ())), *wish.given)
-    rules = rules_text(ctx, change, wish.rules)
+        refuse_widening(load(engine), request.given)
+        args = (*harmless(load(engine), ctx.settings.args.get(engine, ())), *request.given)
+    rules = rules_text(ctx, change, request.rules)
     return Question(change, seen, engine, rules, args, memory.content(rules, seen))
 
 
-def _known(ctx: Context, question: Question, wish: ReviewRequest) -> ReviewReport | None:
+def _known(ctx: Context, question: Question, request: ReviewRequest) -> ReviewReport | None:
     """From a review made here, or from a note, where those count."""
     facts = (question.change, question.shown, None, question.engine, None, True, question.content)
     report = ReviewReport(*facts)
@@ -128,10 +128,10 @@ def _known(ctx: Context, question: Question, wish: ReviewRequest) -> ReviewRepor
         return report._replace(verdict=found.verdict, handle=found.handle)
     if question.engine is None and (kept := _kept(ctx, question)):
         return report._replace(verdict=kept.verdict, handle=kept.handle, engine=kept.engine)
-    if not (wish.trust or ctx.settings.review_trust):
+    if not (request.trust or ctx.settings.review_trust):
         return None
     for one in _noted(ctx, question):
-        if wish.engine in {None, one.engine}:
+        if request.engine in {None, one.engine}:
             return report._replace(verdict=one.verdict, handle=one.handle, engine=one.engine, host=one.host)
     return None
 
@@ -225,16 +225,16 @@ def _bounded(text: str, path: str) -> str:
     return text
 
 
-def _asked(ctx: Context, question: Question, wish: ReviewRequest, begun: Callable[[], None]) -> KnownVerdict:
+def _asked(ctx: Context, question: Question, request: ReviewRequest, begun: Callable[[], None]) -> KnownVerdict:
     """A reviewer's verdict, from a run of its own or the next attempt of the branch's last review."""
     from git_agent_runner.attempt.plan import choose_engine
     from git_agent_runner.review import asking  # with all that starts an engine
 
     engine = choose_engine(ctx, question.engine)
-    earlier = None if wish.fresh or wish.max_cost is not None else memory.session(ctx, engine.name)
+    earlier = None if request.fresh or request.max_cost is not None else memory.session(ctx, engine.name)
     try:
-        return asking.verdict(ctx, question, engine, earlier, wish, begun)
+        return asking.verdict(ctx, question, engine, earlier, request, begun)
     except UserError as error:
         if earlier is None or error.code not in _BUSY:
             raise
-    return asking.verdict(ctx, question, engine, None, wish, begun)
+    return asking.verdict(ctx, question, engine, None, request, begun)

@@ -14,7 +14,7 @@ from git_agent_runner.core.clock import moment
 from git_agent_runner.core.model import Repository
 from git_agent_runner.core.secrets import redacted
 from git_agent_runner.review.verdict import ReviewVerdict, as_object, of_object
-from git_agent_runner.store import gitconfig, notes
+from git_agent_runner.store import notes
 from git_agent_runner.store.files.layout import HEX, is_handle
 
 SCHEMA = 1
@@ -92,7 +92,7 @@ def write(repo: Repository, commit: str, noted: Noted) -> None:
     from git_agent_runner.store.notes import writing
 
     writing.write_line(repo, REVIEWS, commit, render(noted))
-    ensure_config(repo)
+    notes.merge_by_lines(repo, REVIEWS)  # it is not to copy them through an amend: see `content`
 
 
 def read(repo: Repository, commits: Sequence[str]) -> dict[str, list[Noted]]:
@@ -108,8 +108,3 @@ def every(repo: Repository) -> tuple[str, ...]:
 def _of(text: str) -> list[Noted]:
     found = [noted for line in text.split("\n") if (noted := parse_line(line))]
     return sorted(found, key=lambda noted: moment(noted.reviewed_at) or 0.0, reverse=True)
-
-
-def ensure_config(repo: Repository) -> None:
-    """Let git merge them line by line. It is not to copy them through an amend: see `content`."""
-    gitconfig.put(repo, "notes.agent-reviews.mergeStrategy", "cat_sort_uniq", enough=bool, add=True)

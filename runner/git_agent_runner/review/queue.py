@@ -25,7 +25,7 @@ class ReviewJob(NamedTuple):
 
     commit: str
     branch: str | None
-    wish: ReviewRequest
+    request: ReviewRequest
 
 
 class Waiting(NamedTuple):
@@ -41,7 +41,7 @@ def put(ctx: Context, job: ReviewJob) -> None:
     atomic.make_dir(_folder(ctx))
     atomic.write(
         f"{_mine(ctx)}-{_short(job.branch or '')}.json",
-        json.dumps({**job._asdict(), "wish": job.wish._asdict()}).encode(),
+        json.dumps({**job._asdict(), "request": job.request._asdict()}).encode(),
         durable=False,
     )
     if not locks.is_locked(lock(ctx)):
@@ -154,8 +154,8 @@ def _read(name: str) -> ReviewJob | None:
 
     try:
         found: Any = json.loads(ordinary.whole(name, _LARGEST))
-        lists = {name: tuple(found["wish"][name]) for name in ("exclude", "given")}
-        job = ReviewJob(**{**found, "wish": ReviewRequest(**{**found["wish"], **lists})})
+        lists = {name: tuple(found["request"][name]) for name in ("exclude", "given")}
+        job = ReviewJob(**{**found, "request": ReviewRequest(**{**found["request"], **lists})})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return job if type(job.commit) is str else None

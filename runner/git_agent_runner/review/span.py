@@ -27,13 +27,13 @@ class Spread(NamedTuple):
     overruled: tuple[ReviewReport, ...] = ()
 
 
-def spread(ctx: Context, change: Change, wish: ReviewRequest, block: str | None) -> Spread:
+def spread(ctx: Context, change: Change, request: ReviewRequest, block: str | None) -> Spread:
     """A merge in between, or too many commits: all of it is one change, as it is where nothing is known."""
     commits = _line(ctx, change)
-    if wish.again or not commits:
+    if request.again or not commits:
         return Spread((), (change,))
     alone = [content.of_commit(ctx, commit) for commit in commits]
-    verdicts = [door.known(ctx, one, wish) for one in alone]
+    verdicts = [door.known(ctx, one, request) for one in alone]
     known = tuple(found for found in verdicts if found)
     blocked = tuple(found for found in verdicts[:-1] if found and found.verdict and found.verdict.blocked(block))
     last = verdicts[-1]

@@ -152,8 +152,12 @@ def _first(ctx: Context, row: Row, task: Task) -> str | None:
 def _foretold(plan: Plan) -> str:
     why = f" ({plan.instead_of.message})" if plan.instead_of else ""
     if plan.kind == "resume":
-        todo = plan.restore
-        back = f"; {todo.why(plan.engine.name, 'has')}: the run's copy would be {todo.where} first" if todo else ""
+        restore = plan.restore
+        back = (
+            f"; {restore.why(plan.engine.name, 'has')}: the run's copy would be {restore.where} first"
+            if restore
+            else ""
+        )
         back += f"; first, {plan.carry.why('would be')}" if plan.carry else ""
         return f"would be resumed{back}"
     new = "begin a new session" if plan.kind == "fresh" else f"continue {plan.engine.name}'s newest session"

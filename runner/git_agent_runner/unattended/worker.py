@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
 from git_agent_runner import context
-from git_agent_runner.attempt.go import Mode, Request, attempt, closed, go, planned, told, unattended
+from git_agent_runner.attempt.go import Fallback, Request, attempt, closed, go, planned, told, unattended
 from git_agent_runner.attempt.plan import Plan, plan_start
 from git_agent_runner.attempt.queue import end_live
 from git_agent_runner.console.boundary import complain, report_bug
@@ -125,27 +125,29 @@ def perform(task: Task) -> int:
         ended = closed(ctx, end_live(ctx, record))
         print_json({"attempt": ended.attempts, "status": ended.status})
         return 0
-    wish, mode = _wish(ctx, record, task)
+    request, fallback = _request(ctx, record, task)
     if task.then != "fresh":
-        return go(ctx, wish, mode, record)
+        return go(ctx, request, fallback, record)
     plan = _fresh(ctx, closed(ctx, record), task)
-    return told(ctx, plan, attempt(ctx, plan, wish), wish, mode)
+    return told(ctx, plan, attempt(ctx, plan, request), request, fallback)
 
 
 def foreseen(ctx: Context, task: Task) -> Plan:
     """What a task to resume would begin. Raises UserError for what would keep it from that."""
     record = ctx.runs.read(task.handle)
-    wish, mode = _wish(ctx, record, task)
-    return planned(ctx, wish._replace(dry_run=True), mode, record)
+    request, fallback = _request(ctx, record, task)
+    return planned(ctx, request._replace(dry_run=True), fallback, record)
 
 
-def _wish(ctx: Context, record: Record, task: Task) -> tuple[Request, Mode]:
+def _request(ctx: Context, record: Record, task: Task) -> tuple[Request, Fallback]:
     first = None
     with suppress(CorruptRecord):  # only a session that is gone needs it
         first = _prompt(ctx, record, task)
     message = task.message or ctx.settings.continue_message
-    wish = Request(message=message, fresh_message=first, as_json=True, kill=task.then == "nudge", timeout=task.timeout)
-    return wish, unattended(ctx, strict=task.strict)
+    request = Request(
+        message=message, fresh_message=first, as_json=True, kill=task.then == "nudge", timeout=task.timeout
+    )
+    return request, unattended(ctx, strict=task.strict)
 
 
 def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: float | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from git_agent_runner.attempt.dry_run import SCHEMA, planned
-from git_agent_runner.attempt.go import Mode, Request, refuse_in_hook_of_run
+from git_agent_runner.attempt.go import Fallback, Request, refuse_in_hook_of_run
 from git_agent_runner.attempt.plan import Plan
 from git_agent_runner.attempt.start_directory import work_tree_of
 from git_agent_runner.console.lines import print_json, say
@@ -22,25 +22,25 @@ from git_agent_runner.windows.opening import open_window, plan_opening
 from git_agent_runner.windows.terminals import Desktop
 
 
-def in_window(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
+def in_window(ctx: Context, plan: Plan, request: Request, fallback: Fallback) -> int:
     """Open the window. The plan was made here to know that it can be; the window makes its own.
 
     Raises UserError as `plan_opening` and `open_window` do, with a command to paste.
     """
     refuse_in_hook_of_run(ctx)
-    words = _words(ctx, plan, wish, mode, "=".join)
+    words = _words(ctx, plan, request, fallback, "=".join)
     cwd = plan.invocation.cwd if work_tree_of(ctx, plan.invocation.cwd) else ctx.cwd
     by_hand = f"cd {quote(cwd)} && {command_line(('git', 'agent', *words))}"
     file = None
     try:
-        if wish.message is not None and not wish.dry_run:
-            file = handover.put(ctx.layout, wish.message)
-            words = _words(ctx, plan, wish, mode, lambda given: f"{given[0]}-file={file}")
+        if request.message is not None and not request.dry_run:
+            file = handover.put(ctx.layout, request.message)
+            words = _words(ctx, plan, request, fallback, lambda given: f"{given[0]}-file={file}")
         facts = Desktop(ctx.environ, sys.platform)
         opening = plan_opening(
             facts, ctx.settings.terminal, Window(cwd, python("git_agent_runner.entry", *words)), ctx.repo.top
         )
-        if not wish.dry_run:
+        if not request.dry_run:
             open_window(opening, scrubbed(ctx.environ))
     except UserError as error:
         handover.drop(ctx.layout, file)
@@ -50,12 +50,12 @@ def in_window(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
         **planned(plan),
         "terminal": opening.terminal,
         "launcher": list(opening.argv),
-        "opened": not wish.dry_run,
+        "opened": not request.dry_run,
         "command": by_hand,
     }
-    if wish.as_json:
+    if request.as_json:
         print_json({"schema": SCHEMA, **opened})
-    elif wish.dry_run:
+    elif request.dry_run:
         if plan.handed:
             say(f"first, {plan.handed.why('would be')}")
         print(command_line(opening.argv))
@@ -65,24 +65,35 @@ def in_window(ctx: Context, plan: Plan, wish: Request, mode: Mode) -> int:
 
 
 def _words(
-    ctx: Context, plan: Plan, wish: Request, mode: Mode, said: Callable[[tuple[str, str]], str]
+    ctx: Context, plan: Plan, request: Request, fallback: Fallback, said: Callable[[tuple[str, str]], str]
 ) -> tuple[str, ...]:
-    """What the window's `git agent` is told: the same wish, for exactly this run. `said` gives it the message."""
+    """What the window's `git agent` is told: the same request, for exactly this run. `said` gives it the message."""
     other = plan.engine.name if plan.handed else None
-    optional = (("--engine", other), ("--cwd", wish.cwd), ("--session", wish.session))
-    timeout = () if wish.timeout is None else (f"--timeout={wish.timeout:.15g}",)
-    verbose = ("-v",) if wish.verbose else ()
-    store = ("--store",) if wish.store else ()
-    given = ("--", *wish.given) if wish.given else ()
+    optional = (("--engine", other), ("--cwd", request.cwd), ("--session", request.session))
+    timeout = () if request.timeout is None else (f"--timeout={request.timeout:.15g}",)
+    verbose = ("-v",) if request.verbose else ()
+    store = ("--store",) if request.store else ()
+    given = ("--", *request.given) if request.given else ()
     if not plan.record.handle:
-        prompt = () if wish.message is None else (said(("--prompt", wish.message)),)
+        prompt = () if request.message is None else (said(("--prompt", request.message)),)
         return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
-    message = () if wish.message is None else (said(("--message", wish.message)),)
+    message = () if request.message is None else (said(("--message", request.message)),)
     named = tuple(f"{name}={value}" for name, value in optional if value is not None)
-    return ("resume", plan.record.handle, "-i", *_mode(ctx, mode), *named, *store, *message, *timeout, *verbose, *given)
+    return (
+        "resume",
+        plan.record.handle,
+        "-i",
+        *_fallback(ctx, fallback),
+        *named,
+        *store,
+        *message,
+        *timeout,
+        *verbose,
+        *given,
+    )
 
 
-def _mode(ctx: Context, mode: Mode) -> tuple[str, ...]:
-    if mode == "strict":
+def _fallback(ctx: Context, fallback: Fallback) -> tuple[str, ...]:
+    if fallback == "strict":
         return ("--strict",)
-    return () if mode == (ctx.settings.fallback or "fail") else (f"--fallback={mode}",)
+    return () if fallback == (ctx.settings.fallback or "fail") else (f"--fallback={fallback}",)

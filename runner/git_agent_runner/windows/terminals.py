@@ -57,7 +57,7 @@ def _screen(_facts: Desktop, script: str) -> tuple[str, ...]:
 
 
 def _kitty(facts: Desktop, script: str) -> tuple[str, ...]:
-    """A tab, where kitty listens for such wishes; else a window of a kitty of its own."""
+    """A tab, where kitty listens for such requests; else a window of a kitty of its own."""
     socket = facts.environ.get("KITTY_LISTEN_ON")
     tab = ("kitty", "@", "--to", socket, "launch", "--type=tab") if socket else ("kitty", "--detach")
     return (*tab, *_shell(script))

@@ -61,15 +61,15 @@ def _take(found: Gathering, message: dict[str, Any]) -> None:
     found.add("\n".join(taken.texts), seconds(message), user=user, calls=calls, attached=tuple(taken.attached))
 
 
-class Taken(NamedTuple):
+class TurnParts(NamedTuple):
     texts: list[str]
     calls: list[int]
     attached: list[str]
 
 
-def take(found: Gathering, said: list[dict[str, Any]], told: list[object]) -> Taken:
+def take(found: Gathering, said: list[dict[str, Any]], told: list[object]) -> TurnParts:
     """What the parts of a message hold; `told` are the ids of calls that are in it elsewhere, with their results."""
-    taken = Taken([], [], [])
+    taken = TurnParts([], [], [])
     for part in said:
         if called := mapping(part.get("functionCall")):
             if called.get("id") not in told:

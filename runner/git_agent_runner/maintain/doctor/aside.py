@@ -14,8 +14,8 @@ from git_agent_extractors import ordinary
 from git_agent_runner.context import Context
 from git_agent_runner.core.text import quote
 from git_agent_runner.git import run
+from git_agent_runner.git.put_aside import patch_folders, pid_of
 from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts
-from git_agent_runner.review.fixing.held import patch_folders, pid_of
 
 _LARGEST = 16 << 20  # bytes of a patch
 _MOMENT = 2.0  # seconds from a patch to the last file that is set back

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 
 from git_agent_runner import context
 from git_agent_runner.core.errors import UserError
@@ -12,19 +11,10 @@ from git_agent_runner.maintain.doctor import aside, attempts, locks, records, re
 from git_agent_runner.maintain.doctor import notes as damage
 from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts, look
 
-
-def _of_hooks(known: RepositoryFacts) -> Iterator[Finding]:
-    """The hooks are a package above this one, as in the table of commands."""
-    found: Iterator[Finding] = import_module("git_agent_hooks.finding").lost_hooks(known)
-    return found
-
-
+Finder = Callable[[RepositoryFacts], Iterator[Finding]]
 # In this order: what keeps others from being fixed comes first.
-FINDERS: tuple[Callable[[RepositoryFacts], Iterator[Finding]], ...] = (
-    setup.settings,
-    setup.read_only,
-    setup.identity,
-    _of_hooks,
+_FIRST: tuple[Finder, ...] = (setup.settings, setup.read_only, setup.identity)
+_THEN: tuple[Finder, ...] = (
     locks.stale,
     attempts.scraps,
     attempts.half_written,
@@ -44,8 +34,9 @@ FINDERS: tuple[Callable[[RepositoryFacts], Iterator[Finding]], ...] = (
 )
 
 
-def examine() -> tuple[RepositoryFacts, list[Finding]]:
+def examine(*more: Finder) -> tuple[RepositoryFacts, list[Finding]]:
+    """What there is to know, and what is wrong. `more` are the finders of packages above this one."""
     refused: list[UserError] = []
     ctx = context.load(refused=refused.append)
     known = look(ctx, time.time(), tuple(refused))
-    return known, [finding for finder in FINDERS for finding in finder(known)]
+    return known, [finding for finder in (*_FIRST, *more, *_THEN) for finding in finder(known)]

@@ -78,19 +78,19 @@ def after(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
 
 
-def fix(ctx: Context, wish: FixRequest, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
+def fix(ctx: Context, request: FixRequest, ways: Ways, refuse: str | None) -> tuple[Made | None, str | None]:
     """What was made, None where the check passes as things are; and why it is not in index and work tree, if it is not.
 
     `refuse` is why no agent may be started. Raises UserError where that is so, or there is none.
     """
     commit = content.commit_to_see(ctx, content.staged(ctx))
     with snapshot(ctx, commit) as snap:
-        first = _checked(snap, wish, ways)
-        if wish.check and first.passed:
+        first = _checked(snap, request, ways)
+        if request.check and first.passed:
             return None, None
         if refuse:
-            raise UserError(f"'{shlex.join(wish.check)}' fails; {refuse}", code="held", hints=_look(first.output))
-        made = make(ctx, snap, wish, ways, first)
+            raise UserError(f"'{shlex.join(request.check)}' fails; {refuse}", code="held", hints=_look(first.output))
+        made = make(ctx, snap, request, ways, first)
         if not made.entries or not made.passes:
             return made, None
         return made, _put(ctx, snap, ways, made.entries)
@@ -100,27 +100,27 @@ def _look(output: str) -> tuple[str, ...]:
     return tuple(line for line in output.splitlines() if line.strip())[-20:]
 
 
-def _checked(snap: Snapshot, wish: FixRequest, ways: Ways) -> Checked:
-    if not wish.check:
+def _checked(snap: Snapshot, request: FixRequest, ways: Ways) -> Checked:
+    if not request.check:
         return Checked(True, "")
-    return check(wish.check, snap.path, snap.ctx.environ, ways.left(), ways.cancel)
+    return check(request.check, snap.path, snap.ctx.environ, ways.left(), ways.cancel)
 
 
-def make(ctx: Context, snap: Snapshot, wish: FixRequest, ways: Ways, first: Checked) -> Made:
+def make(ctx: Context, snap: Snapshot, request: FixRequest, ways: Ways, first: Checked) -> Made:
     """Let an agent work there until the check passes, at most so often, and save what it changed as a patch.
 
     That is saved, too, where something goes wrong after it.
     """
-    engine = choose_engine(ctx, wish.engine)
+    engine = choose_engine(ctx, request.engine)
     find_program(ctx, engine)
     ways.begun(engine.name)
     found: Checked | None = first
     done = None
     try:
-        while found and (done is None or _again(wish, found, done)):
-            done = _attempt(snap, engine, wish, ways, found, done)
+        while found and (done is None or _again(request, found, done)):
+            done = _attempt(snap, engine, request, ways, found, done)
             refuse_ended(done.outcome)
-            found = None if done.outcome.timed_out else _checked(snap, wish, ways)
+            found = None if done.outcome.timed_out else _checked(snap, request, ways)
         changed = changes(snap)
     except BaseException:
         _rescue(ctx, snap, done.settled.record.handle if done else os.path.basename(snap.path))
@@ -129,13 +129,13 @@ def make(ctx: Context, snap: Snapshot, wish: FixRequest, ways: Ways, first: Chec
     handle, status = done.settled.record.handle, done.settled.verdict.status
     patch = _save(ctx, handle, changed) if changed.entries else None
     words = done.settled.transcript.final_message
-    passes = found is not None and found.passed and (bool(wish.check) or status == "completed")
+    passes = found is not None and found.passed and (bool(request.check) or status == "completed")
     return Made(handle, engine.name, changed.entries, patch, status, passes, found and found.output, words)
 
 
-def _again(wish: FixRequest, found: Checked, done: Finished) -> bool:
+def _again(request: FixRequest, found: Checked, done: Finished) -> bool:
     settled = done.settled
-    return not found.passed and settled.verdict.status == "completed" and settled.attempt.number < wish.attempts
+    return not found.passed and settled.verdict.status == "completed" and settled.attempt.number < request.attempts
 
 
 def _rescue(ctx: Context, snap: Snapshot, name: str) -> None:
@@ -148,24 +148,24 @@ def _rescue(ctx: Context, snap: Snapshot, name: str) -> None:
 
 
 def _attempt(
-    snap: Snapshot, engine: Engine, wish: FixRequest, ways: Ways, found: Checked, before: Finished | None
+    snap: Snapshot, engine: Engine, request: FixRequest, ways: Ways, found: Checked, before: Finished | None
 ) -> Finished:
-    message = _message(wish, found)
+    message = _message(request, found)
     if before is None:
-        plan = plan_start(snap.ctx, engine, wish.given, message)
-        plan = plan._replace(record=plan.record._replace(role=wish.role))
+        plan = plan_start(snap.ctx, engine, request.given, message)
+        plan = plan._replace(record=plan.record._replace(role=request.role))
     else:
         plan = plan_resume(snap.ctx, before.settled.record, (), message, cwd=snap.path)
     return run.run(snap.ctx, plan, View(), ways.left(), ways.cancel)
 
 
-def _message(wish: FixRequest, found: Checked) -> str:
-    if wish.role != "fix":
-        return wish.prompt or ""
-    parts = [f"{wish.prompt.rstrip()}\n\n"] if wish.prompt else []
+def _message(request: FixRequest, found: Checked) -> str:
+    if request.role != "fix":
+        return request.prompt or ""
+    parts = [f"{request.prompt.rstrip()}\n\n"] if request.prompt else []
     parts.append(_PLACE)
-    if wish.check:
-        parts.append(_FAILS.format(check=shlex.join(wish.check)))
+    if request.check:
+        parts.append(_FAILS.format(check=shlex.join(request.check)))
         parts.append(fenced("what it printed last", found.output))
     return "".join(parts).encode("utf-8", "replace").decode()
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_agent_extractors import ordinary
+from git_agent_runner.git.put_aside import patch_folders, pid_of
 
 LARGEST = 16 << 20  # bytes of a rebase's list
 # git's options that take the next word
@@ -92,23 +93,6 @@ def hold(environ: Mapping[str, str], git_dir: str, common_dir: str, parents: Seq
         if os.path.exists(patch) and any("lefthook" in " ".join(process.words) for process in parents):
             return Hold("lefthook", patch)
     return None
-
-
-def patch_folders(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Where pre-commit and prek put what they put aside."""
-    home = environ.get("HOME", "")
-    cache = environ.get("XDG_CACHE_HOME") or f"{home}/.cache"
-    return (
-        ("pre-commit", environ.get("PRE_COMMIT_HOME") or f"{cache}/pre-commit"),
-        ("prek", f"{environ.get('PREK_HOME') or f'{cache}/prek'}/patches"),
-    )
-
-
-def pid_of(patch: str) -> int | None:
-    """`patch1795931589-26277` of pre-commit, `1795931649416-580.patch` of prek."""
-    name = os.path.basename(patch).removeprefix("patch").removesuffix(".patch")
-    stamp, _, pid = name.partition("-")
-    return int(pid) if stamp.isdigit() and pid.isdigit() else None
 
 
 def _by(patch: str, process: Process) -> bool:

@@ -213,7 +213,13 @@ def shared(repo: Repository, *words: str, stdin: str | None = None, check: bool 
 def ensure_config(repo: Repository) -> bool:
     """Let git carry notes through amend and rebase, and merge them line by line. True if something was added."""
     rewrite = gitconfig.put(repo, "notes.rewriteRef", REF, enough=_covers, add=True)
-    return gitconfig.put(repo, "notes.agent.mergeStrategy", "cat_sort_uniq", enough=bool, add=True) or rewrite
+    return merge_by_lines(repo, RUNS) or rewrite
+
+
+def merge_by_lines(repo: Repository, ref: Ref) -> bool:
+    """Let git merge these notes line by line. True if that was added."""
+    key = f"notes.{ref.name.removeprefix('refs/notes/')}.mergeStrategy"
+    return gitconfig.put(repo, key, "cat_sort_uniq", enough=bool, add=True)
 
 
 def carried(config: Config) -> bool:
