@@ -15,6 +15,8 @@ from system.support import BIN, World
 
 _CONTROL = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_=>78]|[\x00-\x20]")
 
+PRESSES = 12
+UNSEEN = 20.0  # seconds: an engine that sees Ctrl-C answers it long before
 _LOCAL = 3  # where `tcgetattr` has the local modes
 
 
@@ -43,19 +45,27 @@ class Terminal:
         self._screen.press(keys.decode())
 
     def leave(self) -> int:
-        """Ctrl-C, and again if it wants to be asked twice, until the program ends; its exit status.
+        """Ctrl-C, and again where the engine asks for it ("again to exit"), until the program ends; its exit status.
 
         Once the terminal makes a signal of Ctrl-C again, the engine has ended, and another would interrupt git-agent.
+        An engine that is busy may not see the first: it is pressed anew when nothing came of it for a long time.
         """
-        for patience in (*(0.7, 5.0) * 6, PATIENCE):
-            if self.modes[_LOCAL] & termios.ISIG:
+        for _ in range(PRESSES):
+            drawn = len(self.text())
+            self._screen.press("Ctrl-C")
+            self._screen.until(lambda: self._restored() or "again" in self.text()[drawn:].lower(), _soon(UNSEEN))
+            if self._restored():
                 self._screen.wait(PATIENCE)
-            else:
-                self._screen.press("Ctrl-C")
-                self._screen.wait(patience)
             if self._screen.ended():
                 return self.process.wait()
         raise AssertionError(f"it does not end\n{self.text()[-2000:]}")
+
+    def _restored(self) -> bool:
+        return bool(self.modes[_LOCAL] & termios.ISIG)
+
+
+def _soon(seconds: float) -> float:
+    return time.monotonic() + seconds
 
 
 @contextmanager
