@@ -10,11 +10,20 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.gitrepo import EPOCH, GitRepo, dates, make
 
 # Options and the choice of engine versions must be known before tests/system is collected.
 pytest_plugins = ("system.plugin",)
+
+# How long an example takes says nothing about the program. A function's fixtures are only read by those that take them.
+settings.register_profile(
+    "any machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("any machine")
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "A. Author",

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_agent_extractors.declared import Condition, DeclaredStatus, EventRule, Rules, SessionRule, profile
@@ -323,7 +323,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(kind=st.sampled_from(["session", "message_end", "tool_execution_end", "auto_retry_start"]), inner=JSON)
 def test_anything_under_any_key_is_read(pi: Profile, kind: str, inner: object) -> None:
     """No exception, and no id but one that stands where the rule says."""

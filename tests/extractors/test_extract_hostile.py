@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_agent_extractors.find import find_session, search
@@ -25,7 +25,7 @@ SES, CHILD = "ses_154ab1ebdfferuLfjWKE1REEOy", "ses_0childchildchild0000000000"
 INIT = f'{{"type":"system","subtype":"init","session_id":"{GOOD}"}}\n'
 STARTED = f'{{"type":"thread.started","thread_id":"{GOOD}"}}\n'
 BANNER = f"OpenAI Codex v0.171.0\n--------\nmodel: m\nsession id: {GOOD}\n--------\nuser\n"
-PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PROPERTY = settings(max_examples=150)
 
 
 def reading(tmp_path: Path, engine: str, exit_status: int | None = None, **printed: str | bytes) -> Transcript:

@@ -26,7 +26,7 @@ FIRST: dict[str, dict[str, Any]] = {
     "gemini": {"type": "init", "session_id": GOOD},
     "opencode": {"type": "step_start", "sessionID": SES},
 }
-PROPERTY = settings(deadline=None, max_examples=150)
+PROPERTY = settings(max_examples=150)
 
 
 @pytest.fixture(autouse=True, scope="module")

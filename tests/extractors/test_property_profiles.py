@@ -57,7 +57,7 @@ SOUP, WHOLE = (
     )
     for kind in ("soup", "whole")
 )
-PROPERTY = settings(deadline=None, derandomize=True, database=None, max_examples=100)
+PROPERTY = settings(derandomize=True, database=None, max_examples=100)
 KEYS = st.sampled_from(["text", "message", "content", "result", "response", "output", "item", "part", "error", "x"])
 
 

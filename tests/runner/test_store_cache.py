@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from git_agent_extractors.model import Session
@@ -85,7 +85,6 @@ def test_a_row_says_what_the_record_says(tmp_path: Path) -> None:
     assert listing(layout, LATER).rows == [expected]  # from the cache
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.text(st.sampled_from("\\\tnN\n\r\x1b\u2028é😀\udce9\x00"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -135,7 +135,6 @@ def test_the_canonical_form() -> None:
     assert records.parse(CANONICAL, "p") == record()
 
 
-@settings(deadline=None)
 @given(any_record)
 def test_every_reader_gets_the_record_that_was_written(made: Record) -> None:
     text = records.render(made)
@@ -146,7 +145,6 @@ def test_every_reader_gets_the_record_that_was_written(made: Record) -> None:
     text.encode()
 
 
-@settings(deadline=None)
 @given(any_record, any_record)
 def test_an_edited_record_reads_back_as_it_was_changed(before: Record, after: Record) -> None:
     after = after._replace(handle=before.handle, run_id=before.run_id)
@@ -162,7 +160,6 @@ def test_an_edited_record_reads_back_as_it_was_changed(before: Record, after: Re
     ] == []
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["handle", "branch", "launch"]), st.none() | st.text() | st.lists(st.text())))
 def test_a_json_line_is_one_line_and_yaml(value: dict[str, Any]) -> None:
     line = records.json_line(value)

@@ -51,21 +51,21 @@ class Terminal:
         An engine that is busy may not see the first: it is pressed anew when nothing came of it for a long time.
         """
         for _ in range(PRESSES):
-            drawn = len(self.text())
-            self._screen.press("Ctrl-C")
-            self._screen.until(lambda: self._restored() or "again" in self.text()[drawn:].lower(), _soon(UNSEEN))
+            self._press_and_see()
             if self._restored():
                 self._screen.wait(PATIENCE)
             if self._screen.ended():
                 return self.process.wait()
         raise AssertionError(f"it does not end\n{self.text()[-2000:]}")
 
+    def _press_and_see(self) -> None:
+        drawn = len(self.text())
+        self._screen.press("Ctrl-C")
+        seen = time.monotonic() + UNSEEN
+        self._screen.until(lambda: self._restored() or "again" in self.text()[drawn:].lower(), seen)
+
     def _restored(self) -> bool:
         return bool(self.modes[_LOCAL] & termios.ISIG)
-
-
-def _soon(seconds: float) -> float:
-    return time.monotonic() + seconds
 
 
 @contextmanager
