@@ -125,10 +125,17 @@ def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
 
 
 def known(ctx: Context, record: Record, wanted: AdoptRequest) -> Record:
-    """The record of a run that is here, as it is to be tied. Nothing is written. Raises UserError `run_live`, ….
+    """The record of a run that is here, as it is to be tied. Nothing is written. Raises UserError `run_live`,
+    `run_of_no_branch`, ….
 
     On a branch `place` finds out where it works; without one it is this work tree's.
     """
+    if record.role != "work":
+        raise UserError(
+            f"run {record.handle} has the role {record.role}, so it is never a branch's",
+            code="run_of_no_branch",
+            hints=(f"for a run of this branch with the same conversation: git agent fork {record.handle}",),
+        )
     refuse_live(ctx, record)
     branch = _branch(ctx, wanted.branch)
     top = work_tree_of(ctx, wanted.cwd) if wanted.cwd else None if branch else ctx.repo.top

@@ -108,7 +108,7 @@ def settle(
     checkpoints.at("attempt-settled")
     record = _write_record(ctx, attempt, since)
     checkpoints.at("record-settled")
-    noted = _warning(writing.write, ctx.repo, attempt.head_after, fit(record)) if mine else None
+    noted = _warning(writing.write, ctx.repo, attempt.head_after, fit(record))
     kept = _warning(keep, ctx, attempt)
     checkpoints.at("session-kept")
     exists = evidence.exists(ctx, attempt)

@@ -69,7 +69,7 @@ def _rebuild(ctx: Context, record: Record) -> None:
     ctx.runs.repair(record)
     search = Search(ctx.repo, ctx.config, ctx.runs, time.time())
     branch = search.branch = search.identities.owner(record)
-    if branch and branch not in search.identities.pointers and search.counts(record):
+    if record.role == "work" and branch and branch not in search.identities.pointers and search.counts(record):
         pointer.write(ctx.repo, branch, record.handle)
 
 

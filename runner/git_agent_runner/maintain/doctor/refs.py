@@ -72,10 +72,10 @@ def _noted(known: RepositoryFacts) -> set[str]:
 
 
 def _ends(known: RepositoryFacts) -> dict[str, str]:
-    """Handle -> the commit that its run ended on."""
+    """Handle -> the commit that its run ended on. Only what can be a branch's is noted."""
     ends = {}
-    for handle, run_id in known.runs.items():
-        attempt = known.seen.latest(run_id) if handle in known.records else None
+    for handle, record in known.records.items():
+        attempt = known.seen.latest(record.run_id) if record.role == "work" and handle in known.runs else None
         if attempt and attempt.ended_at and attempt.head_after:
             ends[handle] = attempt.head_after
     return ends

@@ -23,13 +23,15 @@ SOON = 24 * 3600.0  # seconds
 
 
 def sessions(known: RepositoryFacts) -> Iterator[Finding]:
-    """Sessions of runs that began on this machine. One that never had a whole turn was never kept by its engine."""
+    """Sessions of runs of branches that began on this machine. One that never had a whole turn was never kept by its
+    engine.
+    """
     ctx = known.ctx
     program = cache(lambda name: _program(ctx, name))
     first = StoreQuery(dict(ctx.environ), "", (), learned={})
     host = os.uname().nodename
     for record in counted("sessions", known.records.values()):
-        found = program(record.agent_name) if _is_of(record, host) else None
+        found = program(record.agent_name) if record.role == "work" and _is_of(record, host) else None
         if found is None:
             continue
         engine, probe = found

@@ -39,8 +39,11 @@ def write(
 ) -> None:
     """Put the record's line into the note of `commit`, in place of an older line of its handle. Raises NoteFailed.
 
-    All other lines stay byte for byte. `wait` is in seconds, for another that writes notes.
+    All other lines stay byte for byte. `wait` is in seconds, for another that writes notes. A run with another role
+    than work is in no note: elsewhere it would be taken for the branch's.
     """
+    if record.role != "work":
+        return
     if commit is None:
         raise NoteFailed("there is no commit yet")
     write_line(repo, notes.RUNS, commit, noteline.render(record), sleep=sleep, wait=wait)
