@@ -52,7 +52,7 @@ def test_the_index_has_every_page() -> None:
 @pytest.mark.parametrize("page", docs.PAGES, ids=docs.name)
 def test_every_setting_that_is_named_exists(page: Path) -> None:
     rows = docs.rows(docs.section((docs.ROOT / "docs/reference.md").read_text(), "Configuration"))
-    known = {row[0].strip("`") for row in rows} | {"agent.onDead", "agent.onError", "agent.onIdle"}
+    known = {row[0].strip("`") for row in rows} | {"agent.onDead", "agent.onError", "agent.onIdle", "agent.onCi"}
     for key in re.findall(r"git config (?:--global )?(agent\.[\w.<>]+)", page.read_text()):
         assert key in known or re.sub(r"^agent\.\w+\.", "agent.<engine>.", key) in known, key
 

@@ -34,7 +34,7 @@ def command(file: str | None, none: bool) -> int:
 
 def _lines(policy: Policy) -> list[str]:
     """Each trigger with what is done, commands as they would be run."""
-    rows = [("on_dead", policy.on_dead), ("on_idle", policy.on_idle)]
+    rows = [("on_dead", policy.on_dead), ("on_idle", policy.on_idle), ("on_ci", policy.on_ci)]
     rows += [(f"on_error {rule.match or 'any'}", rule.action) for rule in policy.on_error]
     return [f"{name}: {_words(action)}" for name, action in rows if action]
 
@@ -43,6 +43,8 @@ def _words(action: Action) -> str:
     words: list[str] = [action.kind]
     if action.run:
         words.append(f"runs: {command_line(action.run)}")
+    if action.log:
+        words.append(f"log: {command_line(action.log)}")
     if action.message:
         words.append(f'says{"" if action.append else " in a new session"}: "{action.message}"')
     if action.attempts != 1:

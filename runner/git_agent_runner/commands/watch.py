@@ -28,7 +28,8 @@ JOBS = 4
 def command(jobs: int, once: bool, as_json: bool) -> int:
     """Watch this repository's runs, those of all branches and work trees, until none can change any more.
 
-    Policies are read from policies.toml, or from agent.onDead, agent.onError and agent.onIdle: see git agent --help.
+    Policies are read from policies.toml, or from agent.onDead, agent.onError, agent.onIdle and agent.onCi: see
+    git agent --help.
     The exit status is 1 if a run was given up or needs a person.
     """
     ctx = context.load()

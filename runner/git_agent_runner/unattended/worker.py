@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
@@ -150,10 +150,17 @@ def _request(ctx: Context, record: Record, task: Task) -> tuple[Request, Fallbac
     return request, unattended(ctx, strict=task.strict)
 
 
-def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: float | None = None) -> int:
+def run_command(
+    ctx: Context,
+    record: Record,
+    words: tuple[str, ...],
+    patience: float | None = None,
+    out: Callable[[memoryview], None] | None = None,
+) -> int:
     """Run a gate's or an escalation's command where the run works; its exit status, 127 when it cannot be started.
 
-    It ends with all that it began when a signal ends us, which is then obeyed, or after `patience` seconds: 124.
+    `out` gets what it prints; without it a person does. It ends with all that it began when a signal ends us, which is
+    then obeyed, or after `patience` seconds: 124.
     """
     env = scrubbed(ctx.environ)
     env.pop("GIT_AGENT_RUN_DIR", None)  # by it the processes of a run that we may be part of would be taken for ours
@@ -162,7 +169,7 @@ def run_command(ctx: Context, record: Record, words: tuple[str, ...], patience: 
     env["GIT_AGENT_STATUS"] = record.status or "dead"
     cwd = record.cwd if os.path.isdir(record.cwd) else ctx.repo.top
     try:
-        outcome = run(Invocation(words, None, cwd), env, _pass_on, _pass_on, Limits(patience))
+        outcome = run(Invocation(words, None, cwd), env, out or _pass_on, _pass_on, Limits(patience))
     except SpawnFailed as error:
         say(error.message)
         return 127

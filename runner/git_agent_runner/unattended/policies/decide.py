@@ -15,6 +15,9 @@ JITTER = 0.25  # of the wait, added: fifty runs that met one limit must not all 
 How = Literal["resume", "fresh", "nudge", "done", "fail", "escalate", "gate"]
 
 
+_WORDS: dict[Trigger, str] = {"on_dead": "dead", "on_idle": "silent", "on_error": "failed", "on_ci": "CI failed"}
+
+
 class Taken(NamedTuple):
     """What was done about a run already: how often in a row, for which trigger."""
 
@@ -43,6 +46,8 @@ def chosen(policy: Policy, trouble: Trouble) -> Action | None:
     """
     if trouble.trigger == "on_dead":
         return policy.on_dead
+    if trouble.trigger == "on_ci":
+        return policy.on_ci and policy.on_ci._replace(run=())
     if trouble.status is not None:
         for rule in policy.on_error:
             if rule.match in (None, trouble.status):
@@ -59,7 +64,7 @@ def decide(policy: Policy, trouble: Trouble, taken: Taken, chance: Callable[[], 
     if action is None:
         return None
     tried = taken.times if taken.trigger == trouble.trigger else 0
-    what = trouble.status or {"on_dead": "dead", "on_idle": "silent", "on_error": "failed"}[trouble.trigger]
+    what = trouble.status or _WORDS[trouble.trigger]
     if action.attempts is not None and tried >= action.attempts and action.kind in REPEATED:
         reason = f"{what}, and {action.kind} was tried {tried} {'time' if tried == 1 else 'times'}"
         return Decision("escalate", trouble.since, reason, action._replace(run=()))

@@ -37,6 +37,7 @@ def read(text: str, origin: str, warn: Callable[[str], None]) -> Policy:
         on_dead=form.action(found["on_dead"], "on_dead") if "on_dead" in found else None,
         on_error=form.rules(found["on_error"]) if "on_error" in found else (),
         on_idle=form.action(found["on_idle"], "on_idle") if "on_idle" in found else None,
+        on_ci=form.ci(found["on_ci"]) if "on_ci" in found else None,
         origins=(origin,) if found else (),
     )
 
@@ -67,6 +68,27 @@ class _Form:
             value = {key: item for key, item in value.items() if key != "match"}
         return Rule(cast("Status | None", match), self.action(value, "on_error", where))
 
+    def ci(self, table: Any) -> Action:
+        where = "on_ci"
+        if not isinstance(table, dict):
+            raise _wrong(self._origin, where, "a table")
+        _known(table, ("run", "when", "log", "action", "message", "attempts"), self._origin, where)
+        kind = self._one_of(table.get("action", "resume"), VALID["on_ci"], f"{where}.action")
+        when = table.get("when", "failure")
+        if not isinstance(when, str) or not when.strip():
+            raise _wrong(self._origin, f"{where}.when", 'a conclusion of the CI, such as "failure"')
+        if not (run := self._words(table, "run", where)):
+            raise _wrong(self._origin, f"{where}.run", "the command that prints the results")
+        return Action(
+            kind=cast("ActionKind", kind),
+            message=self._message(table, where),
+            append=True,
+            attempts=self._attempts(table, where),
+            run=run,
+            when=when,
+            log=self._words(table, "log", where),
+        )
+
     def action(self, value: Any, trigger: Trigger, where: str = "") -> Action:
         where = where or trigger
         table = {"action": value} if isinstance(value, str) else value
@@ -80,7 +102,7 @@ class _Form:
             append=self._append(table, kind, where),
             attempts=self._attempts(table, where),
             cooldown=self._seconds(table, where),
-            run=self._run(table, where),
+            run=self._words(table, "run", where),
         )
         self._check(action, table, where)
         return action
@@ -131,11 +153,11 @@ class _Form:
             return 0.0
         raise _wrong(self._origin, f"{where}.cooldown", 'a time such as "30s", "5m" or "1h"')
 
-    def _run(self, table: dict[str, Any], where: str) -> tuple[str, ...]:
-        value = table.get("run", [])
+    def _words(self, table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+        value = table.get(key, [])
         if isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value):
             return tuple(value)
-        raise _wrong(self._origin, f"{where}.run", 'a command as a list of words, such as ["make", "check"]')
+        raise _wrong(self._origin, f"{where}.{key}", 'a command as a list of words, such as ["make", "check"]')
 
     def _check(self, action: Action, table: dict[str, Any], where: str) -> None:
         """A key that its action has no use for is a mistake that must not pass in silence."""

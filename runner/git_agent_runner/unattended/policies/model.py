@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from git_agent_extractors.model import Status
 
-Trigger = Literal["on_dead", "on_error", "on_idle"]
+Trigger = Literal["on_dead", "on_error", "on_idle", "on_ci"]
 ActionKind = Literal["nudge", "done", "fail", "resume", "escalate", "gate"]
 
 # Which action makes sense when: a dead agent cannot be nudged, and one that failed is not done.
@@ -14,8 +14,9 @@ VALID: dict[Trigger, tuple[ActionKind, ...]] = {
     "on_dead": ("done", "fail", "resume", "escalate", "gate"),
     "on_error": ("fail", "resume", "escalate", "gate"),
     "on_idle": ("nudge", "done", "fail", "escalate", "gate"),
+    "on_ci": ("fail", "resume", "escalate"),
 }
-TRIGGERS: tuple[Trigger, ...] = ("on_dead", "on_error", "on_idle")
+TRIGGERS: tuple[Trigger, ...] = ("on_dead", "on_error", "on_idle", "on_ci")
 
 
 class Action(NamedTuple):
@@ -24,7 +25,8 @@ class Action(NamedTuple):
     Without `message` the session is resumed with `agent.continueMessage`; with it and `append` it is the session's next
     message; with it and without `append` it is the prompt of a new session. `attempts` says how often in a row
     (None: for ever) before it is given up; `cooldown` is in seconds, from the end of the attempt. `run` is the command
-    of a gate, or of an escalation, as words: no shell reads it.
+    of a gate, or of an escalation, as words: no shell reads it. Of `on_ci`, `run` is the command that prints the
+    results, `when` the result that counts, and `log` the command that prints the log of one.
     """
 
     kind: ActionKind
@@ -33,6 +35,8 @@ class Action(NamedTuple):
     attempts: int | None = 1
     cooldown: float = 0.0
     run: tuple[str, ...] = ()
+    when: str = ""
+    log: tuple[str, ...] = ()
 
 
 class Rule(NamedTuple):
@@ -48,6 +52,7 @@ class Policy(NamedTuple):
     on_dead: Action | None = None
     on_error: tuple[Rule, ...] = ()
     on_idle: Action | None = None
+    on_ci: Action | None = None
     origins: tuple[str, ...] = ()
 
 

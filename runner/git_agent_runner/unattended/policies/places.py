@@ -1,8 +1,8 @@
 """Where policies are read from, and which tracked file may be one of them.
 
-Each of on_dead, on_error and on_idle is taken whole from the first place that has it:
+Each of on_dead, on_error, on_idle and on_ci is taken whole from the first place that has it:
 
-    agent.onDead, agent.onError, agent.onIdle      git config, never from a file inside a work tree
+    agent.onDead, agent.onError and so on           git config, never from a file inside a work tree
     <common git dir>/agent/policies.toml           this repository, on this machine
     a tracked file                                 only after `git agent allow FILE`, and only as it was then
     <configuration directory>/git-agent/policies.toml
@@ -27,7 +27,12 @@ from git_agent_runner.unattended.policies import form
 from git_agent_runner.unattended.policies.model import Policy, Trigger
 
 FILE = "policies.toml"
-_SETTINGS: dict[str, Trigger] = {"agent.ondead": "on_dead", "agent.onerror": "on_error", "agent.onidle": "on_idle"}
+_SETTINGS: dict[str, Trigger] = {
+    "agent.ondead": "on_dead",
+    "agent.onerror": "on_error",
+    "agent.onidle": "on_idle",
+    "agent.onci": "on_ci",
+}
 
 
 class Allowed(NamedTuple):
@@ -82,7 +87,7 @@ def _of_settings(ctx: Context, trigger: Trigger, warn: Callable[[str], None]) ->
 
 def _origin(entry: ConfigEntry) -> str:
     section, _, name = entry.key.partition(".")
-    spelled = {"ondead": "onDead", "onerror": "onError", "onidle": "onIdle"}[name]
+    spelled = {"ondead": "onDead", "onerror": "onError", "onidle": "onIdle", "onci": "onCi"}[name]
     return f"{section}.{spelled} in '{entry.file}'" if entry.file else f"{section}.{spelled} on the command line"
 
 

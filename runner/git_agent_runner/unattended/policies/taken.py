@@ -25,6 +25,7 @@ class Kept(NamedTuple):
 
     `end` says that nothing more is done until another attempt was made, and `reason` why. `stopped` is the attempt that
     a watch ended because it was told to end itself: the run is no less in trouble for that.
+    `commit` is the one whose result in the CI was acted on.
     """
 
     attempt: int
@@ -33,6 +34,7 @@ class Kept(NamedTuple):
     reason: str = ""
     end: End | None = None
     stopped: int | None = None
+    commit: str | None = None
 
 
 _SHAPE = Shape(
@@ -44,6 +46,7 @@ _SHAPE = Shape(
         Field("reason", "reason", TEXT),
         Field("end", "end", optional(one_of(get_args(End))), required=True),
         Field("stopped", "stopped", optional(COUNT)),
+        Field("commit", "commit", optional(TEXT)),
     ),
 )
 

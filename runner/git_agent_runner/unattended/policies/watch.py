@@ -24,8 +24,9 @@ from git_agent_runner.store.records import attempts
 from git_agent_runner.store.records import listing as cache
 from git_agent_runner.store.records.rows import Row
 from git_agent_runner.unattended.policies import taken, trouble
+from git_agent_runner.unattended.policies.ci import Answer, Ci
 from git_agent_runner.unattended.policies.decide import Decision, decide
-from git_agent_runner.unattended.policies.model import Policy, Trigger
+from git_agent_runner.unattended.policies.model import Policy, Trigger, Trouble
 from git_agent_runner.unattended.policies.notify import notify
 from git_agent_runner.unattended.policies.taken import End, Kept
 from git_agent_runner.unattended.policies.trouble import Nap
@@ -71,6 +72,8 @@ class Watch:
         self._left: dict[str, str] = {}  # handle -> when the record of a run that needs nothing was written
         self._naps: dict[str, Nap | None] = {}
         self._unfinished: list[Row] = []
+        self._finished: list[Row] = []
+        self._ci = Ci(ctx, policy.on_ci) if policy.on_ci else None
         self._folder = cache.UNKNOWN  # the index, and when it was listed
         self._looked = 0.0
         self.told: dict[str, RunReport] = {}
@@ -79,7 +82,7 @@ class Watch:
         """Watch until nothing is left to wait for. The number of the signal that ended it, or None."""
         first = True
         while True:
-            left = self._round(act=first or not once)
+            left = self._round(act=first or not once, once=once)
             first = False
             if not self._busy and (once or not left):
                 return None
@@ -87,16 +90,51 @@ class Watch:
                 self._end_workers(number)
                 return number
 
-    def _round(self, *, act: bool) -> bool:
+    def _round(self, *, act: bool, once: bool) -> bool:
         """One look at all runs. Is anything left that may still change?"""
         self._reap()
         rows = [row for row in self._rows() if row.handle not in self._busy]
         awake = [row for row in rows if not self._sleeps(row)]
         left = len(awake) < len(rows)
-        pointed = self._pointed() if awake else set[str]()
+        pointed = self._pointed() if awake or self._ci else set[str]()
         for row in awake:
             left = self._guarded(row, pointed, act=act) or left
+        if self._ci and act:
+            left = self._ask_ci(self._ci, pointed, once=once) or left
         return left or bool(self._busy)
+
+    def _ask_ci(self, ci: Ci, pointed: set[str], *, once: bool) -> bool:
+        """Ask the CI for one run, or once for all. May a result still come?"""
+        rows = [row for row in self._finished if row.handle in pointed and row.handle not in self._busy]
+        while len(self._busy) < self._jobs and (answer := ci.ask(rows)):
+            try:
+                self._take(ci, answer)
+            except UserError as error:  # the run was removed or damaged meanwhile
+                self._say(answer.row, error.message)
+            if not once:
+                break
+        return ci.waits()
+
+    def _take(self, ci: Ci, answer: Answer) -> None:
+        """What the CI says, which counts once for each commit."""
+        row, layout = answer.row, self._ctx.layout
+        kept = taken.read(layout, row.run_id)
+        if answer.why:
+            self._say(row, answer.why)
+        if answer.state != "failed" or (kept and kept.commit == answer.commit):
+            return
+        met = Trouble("on_ci", None, time.time(), has_session=row.session_value is not None)
+        done = taken.in_a_row(layout, row.run_id, row.attempts)
+        if (decision := decide(self._policy, met, done, random.random)) is None:
+            return
+        if decision.how not in _ENDS and (why := self._unplaced(row)):
+            self._say(row, why)
+            self._count(row, 0, "escalated", why)
+            return
+        if decision.how not in _ENDS:
+            decision = decision._replace(message=ci.message(answer))
+        times = done.times if done.trigger == "on_ci" else 0
+        self._do(row, decision, Kept(row.attempts, "on_ci", times, decision.reason, commit=answer.commit), alive=False)
 
     def _pointed(self) -> set[str]:
         """The runs that a branch points to now."""
@@ -116,6 +154,7 @@ class Watch:
         listing = cache.work(self._ctx.layout, time.time())
         self._folder, self._looked = folder, time.monotonic()
         self._unfinished = [row for row in listing.rows if row.status != "completed"]
+        self._finished = [row for row in listing.rows if row.status == "completed"] if self._ci else []
         for problem in listing.problems:
             if problem.path not in self._said:
                 self._said[problem.path] = problem.message
