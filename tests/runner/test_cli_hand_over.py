@@ -92,9 +92,10 @@ def test_a_dry_run_shows_it_and_writes_nothing(cli: Cli) -> None:
 
 def test_flags_are_the_new_engines_own(cli: Cli) -> None:
     cli.repo.git("config", "agent.codex.args", "--model gpt-5")
+    cli.repo.git("config", "agent.codex.mode", "edit")
     cli.begin("claude", "--", "--allowedTools=Bash")
     cli.ok("resume", "-e", "codex", "two")
-    assert cli.record().launch_args == ("--model", "gpt-5")
+    assert cli.record().launch_args == ("--sandbox", "workspace-write", "--model", "gpt-5")
     assert "--allowedTools=Bash" not in cli.calls()[-1]["argv"]
     cli.ok("resume", "-e", "claude", "three")
     assert cli.record().launch_args == ("--allowedTools=Bash",)

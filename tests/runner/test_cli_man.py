@@ -40,8 +40,10 @@ def test_settings() -> None:
     """Git does not care about the case of their names."""
     named = {key.replace(".", "").lower() for key in re.findall(r"^\\fBagent\.([A-Za-z.]+)\\fR$", TEXT, re.MULTILINE)}
     of_engines = set(re.findall(r"^\\fBagent\.\\fIENGINE\\fB\.([A-Za-z]+)\\fR$", TEXT, re.MULTILINE))
-    known = {name.replace("_", "") for name in Settings._fields} - {"binaries", "args", "handovertokens"}
-    assert (named, of_engines) == (known, {"binary", "args", "handoverTokens"})
+    known = {name.replace("_", "") for name in Settings._fields} - {"binaries", "args", "handovertokens", "modes"} | {
+        "mode"
+    }
+    assert (named, of_engines) == (known, {"binary", "args", "handoverTokens", "mode"})
 
 
 def test_roff() -> None:

@@ -83,15 +83,19 @@ def test_the_flag_that_allows_it_is_named(
     session = {"opencode": SES, "codex": THREAD}.get(engine, ID)
     out = {"FAKE_OUT": printed(cli, *lines), "FAKE_ID": session} if lines else {}
     done = cli.run("start", "-e", engine, "--json", "begin", stdin=None, cwd=None, **out)
-    told = done.json
+    facts = done.json
     if refused is not None:
-        assert [(one["tool"], one["text"]) for one in told["refused"]] == refused
-    assert told["refused"]
-    assert told["allow"] == allow
+        assert [(one["tool"], one["text"]) for one in facts["refused"]] == refused
+    assert facts["refused"]
+    assert facts["allow"] == allow
     hints = [found[1] for line in done.lines if (found := re.search(r"git agent (resume \w+ .*)", line))]
     assert [hint.split(" -- ")[1].split() for hint in hints] == allow
     if refused is not None:
-        assert all(f"{tool} ({text})" in done.err for tool, text in refused)
+        calls = f"{len(refused)} tool call{'s' * (len(refused) > 1)}"
+        told = ", ".join(f"{tool}: {text}" for tool, text in refused)
+        assert f"warning: {engine} refused {calls} ({told})" in done.lines
+    lasting = [line for line in done.lines if line.startswith("hint: to allow it in every new run: git config ")]
+    assert len(lasting) == 1
     assert engine == "codex" or SHOWN[engine] in done.lines
     assert cli.record().launch_args == ()
     # The first of them, as it is written there, is taken: and then nothing is missing any more.
@@ -113,6 +117,12 @@ def test_the_flag_that_allows_it_is_named(
 def test_what_the_person_has_chosen_is_not_told_back(cli: Cli, engine: str, flags: list[str]) -> None:
     done = cli.run("start", "-e", engine, "--json", "begin", "--", *flags)
     assert (done.status, done.json["refused"], done.lines[1:]) == (0, [], [])
+
+
+def test_many_refusals_are_counted_and_three_of_them_shown(cli: Cli) -> None:
+    lines = claude(*(("Bash", {"command": f"make {number}"}) for number in range(5)))
+    done = cli.ok("start", "-e", "claude", "begin", FAKE_OUT=printed(cli, *lines), FAKE_ID=ID)
+    assert "warning: claude refused 5 tool calls (Bash: make 0, Bash: make 1, Bash: make 2, …)" in done.lines
 
 
 def rollout(cli: Cli) -> Path:

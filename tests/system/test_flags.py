@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from git_agent_fixtures.engines import PINS, install, pinned
 from system.conftest import CACHE
-from system.support import ALLOW, World, refused
+from system.support import ALLOW, World, refused, succeeded
 
 # Two models that are not the configured one: as the flag names them, and as the server is asked for them.
 _MODELS = {
@@ -16,13 +18,6 @@ _MODELS = {
     "opencode": ("scripted/scripted-2", "scripted/scripted-1"),
     "qwen": ("scripted-2", "scripted-3"),
     "copilot": ("scripted-2", "scripted-3"),
-}
-# What lets every tool run, and what takes that back by another flag.
-_WIDE_AND_NARROW = {
-    "claude": (("--dangerously-skip-permissions",), ("--permission-mode", "plan")),
-    "codex": (("--dangerously-bypass-approvals-and-sandbox",), ("--sandbox", "read-only")),
-    "gemini": (("--yolo",), ("--approval-mode", "default")),
-    "qwen": (("--yolo",), ("--approval-mode", "default")),
 }
 _ASKS_NOBODY = ("opencode",)  # its default lets every tool run
 
@@ -53,12 +48,15 @@ def test_model_and_permission_of_the_start_are_in_force_on_resume(world: World) 
 def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: World) -> None:
     """Nothing is added: the first two attempts may not write. What a resume is given, the next one has too."""
     world.start("MK1 WRITEFILE one")
-    world.resume("MK2 WRITEFILE two")
+    told = world.resume("MK2 WRITEFILE two").err
     world.carried("MK1", "MK2")
     assert not (world.repo / "one").exists()
     assert not (world.repo / "two").exists()
     assert world.facts()["launch"]["args"] == []
-    world.resume("MK3 WRITEFILE three", *ALLOW[world.pin.engine])
+    # As a person pastes it, with a message: of several the last one allows commands, too.
+    hint = [line for line in told.splitlines() if line.startswith("hint: to allow ") and " -- " in line][-1]
+    command = hint.partition(": git agent ")[2].replace("<message>", "MK3 WRITEFILE three")
+    succeeded(world.agent(*shlex.split(command)))
     world.resume("MK4 WRITEFILE four")
     world.carried("MK1", "MK2", "MK3", "MK4")
     assert (world.repo / "three").exists()
@@ -67,19 +65,22 @@ def test_what_was_not_allowed_stays_forbidden_until_the_person_allows_it(world: 
 
 @pytest.mark.every_engine
 @pytest.mark.one_of("flag")
-@pytest.mark.parametrize("pin", [pin for pin in PINS if pin.engine in _WIDE_AND_NARROW], ids=str, scope="session")
-def test_a_permission_can_be_taken_back_by_another_flag(world: World) -> None:
-    """Side by side, the wider one would win in silence (claude, codex), or the engine would refuse both."""
-    wide, narrow = _WIDE_AND_NARROW[world.pin.engine]
-    world.home.env["IS_SANDBOX"] = "1"  # else claude refuses the flag to root
-    world.start("MK1 WRITEFILE one", *wide)
+def test_each_mode_lets_the_agent_do_what_it_says(world: World) -> None:
+    """A mode takes the place of the one before: side by side the wider would win in silence (claude, codex)."""
+    world.home.env["IS_SANDBOX"] = "1"  # else claude refuses the flag of `full` to root
+    world.git("config", "agent.mode", "full")
+    world.start("MK1 WRITEFILE one")
     assert (world.repo / "one").exists()
-    world.resume("MK2 WRITEFILE two", *narrow)
-    world.resume("MK3 WRITEFILE three")
-    world.carried("MK1", "MK2", "MK3")
-    assert not (world.repo / "two").exists()
-    assert not (world.repo / "three").exists()
-    assert world.facts()["launch"]["args"] == [*narrow]
+    if world.pin.engine in _ASKS_NOBODY:
+        refused(world.agent("resume", "--mode", "read", "MK2"), "'read'")
+    else:
+        succeeded(world.agent("resume", "--mode", "read", "MK2 WRITEFILE two"))
+        world.resume("MK3 EDITFILE three")
+        assert not (world.repo / "two").exists()
+        assert not (world.repo / "three").exists()
+    succeeded(world.agent("resume", "--mode", "edit", "MK4 EDITFILE four"))
+    assert (world.repo / "four").exists()
+    world.carried("MK1", "MK4")
 
 
 @pytest.mark.parametrize("pin", [pinned("gemini")], ids=str, scope="session")

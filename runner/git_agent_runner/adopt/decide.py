@@ -226,7 +226,7 @@ def _unproven(ctx: Context, note: Note, engine: Engine, state: str, home: str | 
 def _known_engine(ctx: Context, name: str) -> bool:
     """Has the person used this engine here, named it in their settings, or added it themselves?"""
     settings = ctx.settings
-    if name in (settings.engine, *settings.binaries, *settings.args) or name not in MODULES:
+    if name in (settings.engine, *settings.binaries, *settings.args, *settings.modes) or name not in MODULES:
         return True
     return any(row.agent_name == name for row in listing.listing(ctx.layout, time.time()).rows)
 

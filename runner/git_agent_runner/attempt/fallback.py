@@ -91,13 +91,19 @@ def _continue_plan(ctx: Context, request: Request, record: Record, error: UserEr
         cwd=request.cwd,
         kind="continue",
         picker=picker,
+        mode=request.agent_mode,
     )
 
 
 def _fresh_plan(ctx: Context, request: Request, record: Record | None) -> Plan:
     if record is None:
         return plan_start(
-            ctx, choose_engine(ctx, request.engine), request.given, request.message, interactive=request.interactive
+            ctx,
+            choose_engine(ctx, request.engine),
+            request.given,
+            request.message,
+            interactive=request.interactive,
+            mode=request.agent_mode,
         )
     return plan_start(
         ctx,
@@ -107,4 +113,5 @@ def _fresh_plan(ctx: Context, request: Request, record: Record | None) -> Plan:
         interactive=request.interactive,
         existing=record,
         cwd=request.cwd,
+        mode=request.agent_mode,
     )

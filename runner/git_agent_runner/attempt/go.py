@@ -12,7 +12,7 @@ from git_agent_runner.attempt.spending import before, of_plan
 from git_agent_runner.console.lines import fatal, hint, say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
-from git_agent_runner.core.model import Record
+from git_agent_runner.core.model import AgentMode, Record
 
 if TYPE_CHECKING:
     from git_agent_runner.attempt.run import Finished
@@ -47,6 +47,7 @@ class Request(NamedTuple):
     wait: bool = False
     kill: bool = False
     terminal: bool = False
+    agent_mode: AgentMode | None = None
 
     def hands_over(self, record: Record) -> bool:
         """Is the run to go on in another engine than it is in?"""

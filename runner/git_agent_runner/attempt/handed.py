@@ -33,6 +33,7 @@ def handed_over(ctx: Context, request: Request, record: Record) -> Plan | Record
         interactive=request.interactive,
         cwd=request.cwd,
         coming=True,
+        mode=request.agent_mode,
     )
     version = plan.engine.parse_version(plan.record.engine_version) or ()
     hand_over.model(plan.engine, StoreQuery(ctx.environ, plan.record.cwd, version), plan.record.launch_args)

@@ -15,9 +15,9 @@ from git_agent_runner.conversation.carry import needed as carrying
 from git_agent_runner.conversation.session import Found, Sought, locate, refuse_entering, session_value
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
-from git_agent_runner.core.model import Record, Store
+from git_agent_runner.core.model import AgentMode, Record, Store
 from git_agent_runner.engines import MODULES, arguments, asking, load
-from git_agent_runner.engines.refuse import merged_args, refuse_strays
+from git_agent_runner.engines.refuse import configured_args, merged_args
 from git_agent_runner.engines.spec import Engine, Launch, Located, StoreQuery, Version, dotted
 from git_agent_runner.find import moved
 from git_agent_runner.find.running import refuse_live
@@ -91,16 +91,15 @@ def plan_start(
     interactive: bool = False,
     existing: Record | None = None,
     cwd: str | None = None,
+    mode: AgentMode | None = None,
 ) -> Plan:
     """A new session: of a new run, or, with `existing`, a fresh one in the same run, on its branch (`cwd`: there).
 
     Raises UserError for what the engine would not take: flags, message, directory.
     """
     program = find_program(ctx, engine)
-    recorded = existing.launch_args if existing else ctx.settings.args.get(engine.name, ())
-    if not existing:
-        refuse_strays(engine, recorded, f"in agent.{engine.name}.args", resuming=False)
-    args = merged_args(engine, program, recorded, given, resuming=existing is not None)
+    recorded = existing.launch_args if existing else configured_args(ctx.settings, engine, program.version, mode)
+    args = merged_args(engine, program, recorded, given, resuming=existing is not None, mode=mode)
     if message is not None:
         engine.check_message(program.version, message)
     record = _replaced(ctx, existing, cwd) if existing else _new_record(ctx, engine, directory(ctx, engine, args))
@@ -145,6 +144,7 @@ def plan_resume(
     picker: bool = False,
     into_store: bool = False,
     coming: bool = False,
+    mode: AgentMode | None = None,
 ) -> Plan:
     """The next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
     session of the directory, or opens the engine's `picker`. `into_store`: see `sessions.Sought`.
@@ -158,7 +158,7 @@ def plan_resume(
     by_id = kind == "resume"
     value = session_value(ctx, record, engine, session) if by_id else record.session.value
     program = able_program(ctx, engine, record, value, by_id=by_id)
-    args = merged_args(engine, program, record.launch_args, given, resuming=True)
+    args = merged_args(engine, program, record.launch_args, given, resuming=True, mode=mode)
     if message is not None:
         engine.check_message(program.version, message)
     target = _target(ctx, engine, program.version, record, args, _Asked(cwd, session, value, by_id, into_store, coming))

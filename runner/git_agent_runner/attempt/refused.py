@@ -8,7 +8,7 @@ from git_agent_runner.console.lines import hint, warn
 from git_agent_runner.context import Context
 from git_agent_runner.core.model import Attempt
 from git_agent_runner.core.text import command_line
-from git_agent_runner.engines import load, wording
+from git_agent_runner.engines import load, modes, wording
 from git_agent_runner.engines.spec import Allowance, StoreQuery, Version
 
 _SHOWN = 3
@@ -36,11 +36,15 @@ def say(ctx: Context, settled: Settled) -> None:
     name = settled.attempt.agent_name
     command = f"{wording.resume(settled.record)} -- "
     allowances = allowing(ctx, settled.attempt, found)
-    hints = tuple(f"to allow {what}: {command}{command_line(flags)}" for what, flags in allowances)
+    hints = [f"to allow {what}: {command}{command_line(flags)}" for what, flags in allowances]
+    if allowances:
+        engine, version = load(name, ctx.environ), _version(ctx, settled.attempt)
+        hints.append(f"to allow it in every new run: {modes.lasting(engine, version, allowances[-1])}")
     asked = [refusal for refusal in found if refusal in settled.transcript.refused and refusal.text != NOT_OFFERED]
     if asked:
-        more = f" and {len(asked) - _SHOWN} more" if len(asked) > _SHOWN else ""
-        warn(f"{name} did not allow the agent: {', '.join(map(_words, asked[:_SHOWN]))}{more}", hints)
+        calls = f"{len(asked)} tool call{'s' * (len(asked) != 1)}"
+        more = ", …" if len(asked) > _SHOWN else ""
+        warn(f"{name} refused {calls} ({', '.join(map(_words, asked[:_SHOWN]))}{more})", tuple(hints))
     elif hints:  # else the person's own flags have chosen it
         for text in (f"{name} gave the agent no {_listed(found)}", *hints):
             hint(text)
@@ -53,7 +57,7 @@ def _listed(found: tuple[Refusal, ...]) -> str:
 def _words(refusal: Refusal) -> str:
     first, *more = refusal.text.split("\n")
     short = first if len(first) <= 80 and not more else f"{first[:80]}…"
-    return f"{refusal.tool or 'a tool'} ({short})" if short else refusal.tool or "a tool"
+    return f"{refusal.tool or 'a tool'}: {short}" if short else refusal.tool or "a tool"
 
 
 def _version(ctx: Context, attempt: Attempt) -> Version:

@@ -69,4 +69,5 @@ def _plan(ctx: Context, request: Request, record: Record) -> Plan:
         cwd=request.cwd,
         session=request.session,
         into_store=request.store,
+        mode=request.agent_mode,
     )

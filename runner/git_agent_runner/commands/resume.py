@@ -14,6 +14,7 @@ from git_agent_runner.console import parse
 from git_agent_runner.console.attached import attached
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError
+from git_agent_runner.core.model import AgentMode
 from git_agent_runner.core.text import quote, shown
 from git_agent_runner.find.lookup import Where
 from git_agent_runner.git import refs
@@ -30,6 +31,12 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--branch", metavar="NAME", help="Resume the run of this branch, even if renamed or deleted.")
 @click.option("--commit", metavar="REV", help="Resume the run noted nearest at or before this commit.")
 @click.option("-e", "--engine", metavar="ENGINE", help="Continue in this engine: the conversation is handed over.")
+@click.option(
+    "--mode",
+    "agent_mode",
+    type=click.Choice(["read", "edit", "full"]),
+    help="What the agent may do from now on; replaces recorded permissions.",
+)
 @click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("--attach", metavar="FILE", help="Show the agent the end of this log (`-`: standard input), as data.")
@@ -65,6 +72,7 @@ def command(  # noqa: PLR0917  click passes options by name
     branch: str | None,
     commit: str | None,
     engine: str | None,
+    agent_mode: AgentMode | None,
     message_text: str | None,
     message_file: str | None,
     attach: str | None,
@@ -128,6 +136,7 @@ def command(  # noqa: PLR0917  click passes options by name
         wait=wait,
         kill=kill,
         terminal=terminal,
+        agent_mode=agent_mode,
     )
     instead: Fallback = "strict" if strict else fallback or configured(ctx)
     return go(ctx, request, instead, found(ctx, where, request, trusted=trust), _opening() if terminal else None)

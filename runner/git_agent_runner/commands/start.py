@@ -15,6 +15,7 @@ from git_agent_runner.console.lines import say
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.marks import DETACHED
+from git_agent_runner.core.model import AgentMode
 from git_agent_runner.engines import wording
 from git_agent_runner.find.lookup import newest_with_session
 from git_agent_runner.find.resolve import at_hand
@@ -26,6 +27,12 @@ from git_agent_runner.windows import handover
 @click.argument("words", metavar="[PROMPT]", nargs=-1)
 @click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
 @click.option("-i", "--interactive", is_flag=True, help="Use the engine's own interface in this terminal.")
+@click.option(
+    "--mode",
+    "agent_mode",
+    type=click.Choice(["read", "edit", "full"]),
+    help="What the agent may do (default: agent.mode, else the engine's own).",
+)
 @click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, e.g. one that begins with a dash.")
 @click.option("--prompt-file", metavar="FILE", help="Read the prompt from FILE.")
 @click.option("--resume", is_flag=True, help="Continue this branch's newest session, or start one.")
@@ -52,6 +59,7 @@ def command(  # noqa: PLR0917  click passes options by name
     words: tuple[str, ...],
     engine: str | None,
     interactive: bool,
+    agent_mode: AgentMode | None,
     prompt_text: str | None,
     prompt_file: str | None,
     resume: bool,
@@ -84,7 +92,11 @@ def command(  # noqa: PLR0917  click passes options by name
     if names or file is not None:
         option = "--branch" if names else "--branches-from"
         parse.only_one({"-i": interactive, option: True}, {"--raw": raw, option: True}, {"-v": verbose, option: True})
-        words = ("-e", choose_engine(ctx, engine).name, *_words(resume=resume, strict=strict, timeout=timeout))
+        words = (
+            "-e",
+            choose_engine(ctx, engine).name,
+            *_words(agent_mode, resume=resume, strict=strict, timeout=timeout),
+        )
         return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
     if jobs is not None:
         raise UsageError("--jobs needs --branch or --branches-from", hints=("one run is one job",))
@@ -97,13 +109,14 @@ def command(  # noqa: PLR0917  click passes options by name
         raw=raw,
         as_json=as_json,
         verbose=verbose,
+        agent_mode=agent_mode,
     )
     if resume:
         found = newest_with_session(ctx, engine)
         # Where there is no run, none is replaced.
         none = isinstance(found, UserError) and found.code == "no_run"
         return go(ctx, request, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
-    plan = plan_start(ctx, choose_engine(ctx, engine), request.given, message, interactive=interactive)
+    plan = plan_start(ctx, choose_engine(ctx, engine), request.given, message, interactive=interactive, mode=agent_mode)
     if verbose:
         say(f"engine {plan.engine.name}, from {'-e' if engine else 'agent.engine'}; directory '{plan.invocation.cwd}'")
     if line := _replaces(ctx):
@@ -124,11 +137,11 @@ def _replaces(ctx: Context) -> str | None:
     return f"{here} used run {found.handle} until now; to continue that one: {wording.resume(found.record)}"
 
 
-def _words(*, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:
+def _words(mode: AgentMode | None, *, resume: bool, strict: bool, timeout: float | None) -> tuple[str, ...]:
     """What the start on each branch is told."""
     flags = (("--resume", resume), ("--strict", strict))
     seconds = () if timeout is None else ("--timeout", f"{timeout:.15g}")
-    return (*(name for name, given in flags if given), *seconds)
+    return (*(name for name, given in flags if given), *seconds, *(("--mode", mode) if mode else ()))
 
 
 def _on_branches(

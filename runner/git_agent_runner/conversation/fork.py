@@ -114,7 +114,7 @@ def _record(ctx: Context, old: Record, engine: Engine, program: Probe, given: tu
     there = os.path.normpath(os.path.join(ctx.repo.top, below))
     cwd = there if not below.startswith("..") and os.path.isdir(there) else ctx.repo.top
     same = engine.name == old.agent_name
-    own = old.launch_args if same else hand_over.launch_args(ctx, engine, old)
+    own = old.launch_args if same else hand_over.launch_args(ctx, engine, program.version, old)
     args = arguments.launch_args(engine.options, merged_args(engine, program, own, given, resuming=True))
     query = StoreQuery(ctx.environ, cwd, program.version)
     record = Record(

@@ -18,8 +18,8 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Earlier, Record
 from git_agent_runner.engines import arguments, load
 from git_agent_runner.engines.probe import Probe
-from git_agent_runner.engines.refuse import check_version, refuse_strays
-from git_agent_runner.engines.spec import Engine, StoreQuery, dotted
+from git_agent_runner.engines.refuse import check_version, configured_args
+from git_agent_runner.engines.spec import Engine, StoreQuery, Version, dotted
 from git_agent_runner.find.running import hold, refuse_live
 from git_agent_runner.store.session_locks import hold_session, ourselves
 
@@ -77,7 +77,7 @@ def prepare(ctx: Context, record: Record, name: str) -> HandOver:
         agent_name=engine.name,
         session=session,
         parent_session=value,
-        launch_args=launch_args(ctx, engine, record),
+        launch_args=launch_args(ctx, engine, program.version, record),
         engine_version=dotted(program.version),
         earlier=(*record.earlier, left),
     )
@@ -111,12 +111,10 @@ def session_id(engine: Engine, handed: Handed, salt: str) -> Session:
     return Session(engine.field, formats.form(engine).name(salt, handed.messages[0].at or 0.0))
 
 
-def launch_args(ctx: Context, engine: Engine, record: Record) -> tuple[str, ...]:
+def launch_args(ctx: Context, engine: Engine, version: Version, record: Record) -> tuple[str, ...]:
     """The engine's own: what the run had when that engine had it, else the person's setting. Never another's."""
     known = next((one.launch_args for one in reversed(record.earlier) if one.agent_name == engine.name), None)
-    args = ctx.settings.args.get(engine.name, ()) if known is None else known
-    refuse_strays(engine, args, f"in agent.{engine.name}.args", resuming=False)
-    return args
+    return configured_args(ctx.settings, engine, version) if known is None else known
 
 
 def refuse_elsewhere(engine: Engine, args: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ T = TypeVar("T")
 Resumed = Literal["yes", "as_new", "forked", "unverified"]
 State = Literal["running", "waiting", "dead", "finished"]
 Role = Literal["work", "review", "fix", "hook", "message"]
+AgentMode = Literal["read", "edit", "full"]  # what an agent may do, in one word
 
 SCHEMA = 1
 
@@ -179,6 +180,7 @@ class Settings(NamedTuple):
     stall_after: float = 300.0
     binaries: dict[str, str] = {}  # noqa: RUF012  engine -> path; built once, never mutated
     args: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  engine -> launch args; built once, never mutated
+    modes: dict[str, str] = {}  # noqa: RUF012  engine (empty: all others) -> mode; built once, never mutated
     handover_tokens: dict[str, int] = {}  # noqa: RUF012  engine -> most that it is handed; built once, never mutated
     hints: bool = True  # may hooks speak?
     trailer: bool = False  # do commits of a run name it?

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from git_agent_runner.core.errors import UsageError, UserError
-from git_agent_runner.engines import arguments
+from git_agent_runner.core.model import AgentMode, Settings
+from git_agent_runner.engines import arguments, modes
 from git_agent_runner.engines.probe import Probe
 from git_agent_runner.engines.spec import Engine, Role, Version, dotted, within
 
@@ -53,15 +54,34 @@ def refuse_strays(engine: Engine, given: tuple[str, ...], place: str, *, resumin
             raise UsageError(f"{word.name} {place} cannot be passed on to {engine.name}", hints=(hint,))
 
 
-def merged_args(
-    engine: Engine, program: Probe, recorded: tuple[str, ...], given: tuple[str, ...], *, resuming: bool
+def configured_args(
+    settings: Settings, engine: Engine, version: Version, asked: AgentMode | None = None
 ) -> tuple[str, ...]:
-    """Recorded flags with those of this command line, which come first where they disagree.
+    """The flags of a new run: agent.<engine>.args, which come first, and those of the person's mode unless another one
+    is asked for. Raises UserError.
+    """
+    args = settings.args.get(engine.name, ())
+    refuse_strays(engine, args, f"in agent.{engine.name}.args", resuming=False)
+    mode = None if asked else settings.modes.get(engine.name, settings.modes.get(""))
+    return arguments.overlay(engine.options, modes.flags(engine, version, mode), args) if mode else args
+
+
+def merged_args(
+    engine: Engine,
+    program: Probe,
+    recorded: tuple[str, ...],
+    given: tuple[str, ...],
+    *,
+    resuming: bool,
+    mode: AgentMode | None = None,
+) -> tuple[str, ...]:
+    """Recorded flags with those of this command line, which come first where they disagree; `mode` is of it, too.
 
     A recorded attachment belonged to the message of then, and is not sent with another one.
     """
     refuse_strays(engine, given, "after --", resuming=resuming)
     kept = arguments.launch_args(engine.options, recorded) if resuming else recorded
+    kept = modes.put(engine, program.version, kept, mode) if mode else kept
     args = arguments.overlay(engine.options, kept, given)
     check_flags(engine, program, args, given)
     return args

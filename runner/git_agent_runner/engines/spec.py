@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from git_agent_extractors.model import Refusal
 
 from git_agent_runner.core.invocation import Invocation
-from git_agent_runner.core.model import Store
+from git_agent_runner.core.model import AgentMode, Store
 
 Version = tuple[int, ...]
 
@@ -132,6 +132,19 @@ class KnownBad(NamedTuple):
     until: Version | None = None
 
 
+class ModeFlags(NamedTuple):
+    """The flags that let an agent do what `mode` says, in versions `since` <= v < `until`: the first row that fits.
+
+    read: look, and change nothing. edit: change files of the work tree, and what the engine takes to be as harmless.
+    full: everything, without being asked.
+    """
+
+    mode: AgentMode
+    flags: tuple[str, ...]
+    since: Version = ()
+    until: Version | None = None
+
+
 class Allowance(NamedTuple):
     """Flags by which a person allows the agent more: `what` they allow, in words."""
 
@@ -214,6 +227,9 @@ class Engine(NamedTuple):
     limits: Callable[[StoreQuery, tuple[str, ...]], tuple[Refusal, ...]] = _none
     # The flags of this version that allow what was refused, the narrower first. Named to the person, never added by us.
     allow: Callable[[Version, tuple[str, ...], tuple[Refusal, ...]], tuple[Allowance, ...]] = _none
+    # The flags of each mode; the names of all by which a person chooses what the agent may do, which a mode replaces.
+    modes: tuple[ModeFlags, ...] = ()
+    choosing: tuple[str, ...] = ()
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
     expires: Callable[[StoreQuery, Located], float | None] | None = None
     # The files of a session of its own, and the folder below which they belong also when they are not there.

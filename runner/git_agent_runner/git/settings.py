@@ -11,17 +11,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, get_args
 
 from git_agent_runner.core.clock import duration
 from git_agent_runner.core.errors import UserError
-from git_agent_runner.core.model import Repository, Settings
+from git_agent_runner.core.model import AgentMode, Repository, Settings
 from git_agent_runner.core.text import quote
 from git_agent_runner.git import in_repo
 from git_agent_runner.git.embedded import outer
 from git_agent_runner.git.refs import worktrees
 
 FALLBACKS = ("fail", "continue", "fresh", "picker")
+MODES = get_args(AgentMode)
 TERMINALS = ("tmux", "screen", "kitty", "wezterm", "iterm2", "terminal.app", "gnome-terminal", "windows-terminal")
 _COUNT = re.compile("[1-9][0-9]{2,8}", re.ASCII)
 _LARGEST = 4 << 20  # bytes of a file that is looked through for a line
@@ -125,11 +126,20 @@ def _with_entry(settings: Settings, entry: ConfigEntry, repo: Repository, enviro
     if engine and variable == "args":
         words = (*settings.args.get(engine, ()), *_words(entry, f"agent.{engine}.args"))
         return settings._replace(args={**settings.args, engine: words})
+    if variable == "mode":
+        return _mode(settings, entry, engine)
     if engine and variable == "handovertokens":
         tokens = int(_checked(entry, f"agent.{engine}.handoverTokens", _COUNT.fullmatch, "a number of tokens"))
         return settings._replace(handover_tokens={**settings.handover_tokens, engine: tokens})
     reader = _READERS.get(rest)
     return reader(settings, entry, repo, environ) if reader else settings
+
+
+def _mode(settings: Settings, entry: ConfigEntry, engine: str) -> Settings:
+    """The mode of one engine, or of all others. An empty one leaves an engine out."""
+    name = f"agent.{engine}.mode" if engine else "agent.mode"
+    chosen = _checked(entry, name, ("", *MODES).__contains__, f"one of {', '.join(MODES)}")
+    return settings._replace(modes={**settings.modes, engine: chosen})
 
 
 def _engine(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:

@@ -71,12 +71,13 @@ def _words(
     other = plan.engine.name if plan.handed else None
     optional = (("--engine", other), ("--cwd", request.cwd), ("--session", request.session))
     timeout = () if request.timeout is None else (f"--timeout={request.timeout:.15g}",)
+    agent_mode = () if request.agent_mode is None else (f"--mode={request.agent_mode}",)
     verbose = ("-v",) if request.verbose else ()
     store = ("--store",) if request.store else ()
     given = ("--", *request.given) if request.given else ()
     if not plan.record.handle:
         prompt = () if request.message is None else (said(("--prompt", request.message)),)
-        return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *timeout, *verbose, *given)
+        return ("start", "-i", f"--engine={plan.engine.name}", *prompt, *agent_mode, *timeout, *verbose, *given)
     message = () if request.message is None else (said(("--message", request.message)),)
     named = tuple(f"{name}={value}" for name, value in optional if value is not None)
     return (
@@ -86,6 +87,7 @@ def _words(
         *_fallback(ctx, fallback),
         *named,
         *store,
+        *agent_mode,
         *message,
         *timeout,
         *verbose,

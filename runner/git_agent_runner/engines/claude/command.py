@@ -13,7 +13,7 @@ from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines import retention
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.claude import store
-from git_agent_runner.engines.claude.flags import OPTIONS
+from git_agent_runner.engines.claude.flags import CHOOSING, MODES, OPTIONS
 from git_agent_runner.engines.files import UUID
 from git_agent_runner.engines.spec import Allowance, Engine, Launch, Version, dotted, parse_version
 
@@ -174,4 +174,6 @@ ENGINE = Engine(
     root=store.root,
     writer=store.writer,
     allow=_allow,
+    modes=MODES,
+    choosing=CHOOSING,
 )

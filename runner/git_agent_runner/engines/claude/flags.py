@@ -7,7 +7,7 @@ engine has the last word.
 
 from __future__ import annotations
 
-from git_agent_runner.engines.spec import Option, Version
+from git_agent_runner.engines.spec import ModeFlags, Option, Version
 
 _HIDDEN = "2.1.332 takes it, its help leaves it out"
 
@@ -21,6 +21,13 @@ _200: Version = (2, 1, 77)
 _332: Version = (2, 1, 201)
 
 _BYPASS = "--dangerously-skip-permissions"
+
+CHOOSING = ("--permission-mode", _BYPASS, "--allowedTools", "--allowed-tools", "--tools", "--restricted")
+MODES = (
+    ModeFlags("read", ("--permission-mode", "plan"), since=_60),
+    ModeFlags("edit", ("--permission-mode", "acceptEdits"), since=_60),
+    ModeFlags("full", (_BYPASS,)),  # not for root, unless IS_SANDBOX is set
+)
 
 OPTIONS = (
     Option(("--model",), "one", "model", source="claude/*/flags-start"),

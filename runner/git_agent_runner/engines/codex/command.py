@@ -12,7 +12,7 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import find, parse, passed
 from git_agent_runner.engines.codex import sandbox, store
-from git_agent_runner.engines.codex.flags import OPTIONS
+from git_agent_runner.engines.codex.flags import CHOOSING, MODES, OPTIONS
 from git_agent_runner.engines.files import UUID
 from git_agent_runner.engines.spec import (
     Allowance,
@@ -215,4 +215,6 @@ ENGINE = Engine(
     writer=store.writer,
     limits=_limits,
     allow=_allow,
+    modes=MODES,
+    choosing=CHOOSING,
 )

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from git_agent_runner.engines.spec import Option
+from git_agent_runner.engines.spec import ModeFlags, Option
 
 # clap refuses any two of these beside each other ("cannot be used with", 0.65.0 and 0.171.0), but for --sandbox beside
 # --yolo or --full-auto: there it is silently void.
 _MODES = ("--full-auto", "--yolo", "--approve-for-me")
+
+CHOOSING = ("--sandbox", "--ask-for-approval", *_MODES)
+MODES = (
+    ModeFlags("read", ("--sandbox", "read-only")),
+    ModeFlags("edit", ("--sandbox", "workspace-write")),
+    ModeFlags("full", ("--dangerously-bypass-approvals-and-sandbox",)),
+)
 
 OPTIONS = (
     Option(("-m", "--model"), "one", "model", source="codex/*/flags-start"),

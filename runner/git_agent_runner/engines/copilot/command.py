@@ -13,7 +13,7 @@ from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines import files
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.copilot import store
-from git_agent_runner.engines.copilot.flags import DIRECTORY, JSON, OPTIONS, SESSION_ID
+from git_agent_runner.engines.copilot.flags import CHOOSING, DIRECTORY, JSON, MODES, OPTIONS, SESSION_ID
 from git_agent_runner.engines.spec import (
     Allowance,
     Engine,
@@ -170,4 +170,6 @@ ENGINE = Engine(
     root=store.root,
     writer=store.writer,
     allow=_allow,
+    modes=MODES,
+    choosing=CHOOSING,
 )

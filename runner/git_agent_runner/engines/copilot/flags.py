@@ -7,7 +7,7 @@ the last word.
 
 from __future__ import annotations
 
-from git_agent_runner.engines.spec import Option, Version
+from git_agent_runner.engines.spec import ModeFlags, Option, Version
 
 JSON: Version = (0, 0, 422)  # "Add --output-format json flag to emit JSONL in prompt mode"
 DIRECTORY: Version = (1, 0, 42)  # "Add -C <directory> flag to change working directory before starting"
@@ -19,6 +19,20 @@ _HIDDEN = "1.0.102 takes it, its help leaves it out"
 _AFTER: Version = (0, 0, 410)  # not in the help of 0.0.409
 _RUST: Version = (1, 0, 85)  # "Command-line parsing moved from Commander to a Rust grammar"
 
+CHOOSING = (
+    "--allow-all-tools",
+    "--allow-all",
+    "--allow-tool",
+    "--allow-all-paths",
+    "--allow-all-urls",
+    "--mode",
+    "--plan",
+)
+MODES = (
+    ModeFlags("read", ("--deny-tool=write", "--deny-tool=shell")),
+    ModeFlags("edit", ("--allow-tool=write",)),
+    ModeFlags("full", ("--allow-all",)),
+)
 OPTIONS = (
     Option(("--model",), "one", "model", source=_HELP),
     Option(("--reasoning-effort", "--effort"), "one", "model", since=(1, 0, 4), source=_LOG),

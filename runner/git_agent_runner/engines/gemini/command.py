@@ -18,6 +18,7 @@ from git_agent_runner.engines.spec import (
     Allowance,
     Engine,
     Launch,
+    ModeFlags,
     Option,
     StoreQuery,
     Version,
@@ -27,6 +28,14 @@ from git_agent_runner.engines.spec import (
 
 _HELP = "gemini/*/help"
 _OLD: Version = (0, 20)  # 0.10.0 has these flags, 0.20.2 does not
+_PLAN: Version = (0, 36)  # 0.29.0 has no "plan"
+_CHOOSING = ("--yolo", "--approval-mode", "--allowed-tools")
+_MODES = (
+    ModeFlags("read", ("--approval-mode", "plan"), since=_PLAN),
+    ModeFlags("read", ("--approval-mode", "default")),
+    ModeFlags("edit", ("--approval-mode", "auto_edit")),
+    ModeFlags("full", ("--yolo",)),
+)
 
 # yargs: every array flag is declared with `nargs: 1` (bundles of 0.20.2, 0.36.0, 0.61.0): it takes one word.
 OPTIONS = (
@@ -187,8 +196,7 @@ def _allow(_version: Version, args: tuple[str, ...], _refused: tuple[Refusal, ..
 
 def _chosen(args: tuple[str, ...]) -> bool:
     """Has the person chosen what may be done without being asked?"""
-    names = ("--yolo", "--approval-mode", "--allowed-tools")
-    return any(_named(word.option, *names) for word in parse(OPTIONS, args))
+    return any(_named(word.option, *_CHOOSING) for word in parse(OPTIONS, args))
 
 
 def _limits(_query: StoreQuery, args: tuple[str, ...]) -> tuple[Refusal, ...]:
@@ -233,4 +241,6 @@ ENGINE = Engine(
     root=store.root,
     limits=_limits,
     allow=_allow,
+    modes=_MODES,
+    choosing=_CHOOSING,
 )

@@ -13,8 +13,24 @@ from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines.arguments import parse, passed, rejected
 from git_agent_runner.engines.opencode import store
-from git_agent_runner.engines.spec import Allowance, Engine, KnownBad, Launch, Option, Version, dotted, parse_version
+from git_agent_runner.engines.spec import (
+    Allowance,
+    Engine,
+    KnownBad,
+    Launch,
+    ModeFlags,
+    Option,
+    Version,
+    dotted,
+    parse_version,
+)
 
+_CHOOSING = ("--auto", "--dangerously-skip-permissions")
+_MODES = (
+    ModeFlags("edit", ()),  # its default
+    ModeFlags("full", ("--auto",), since=(1, 16)),
+    ModeFlags("full", ("--dangerously-skip-permissions",), since=(1, 3)),
+)
 OPTIONS = (
     Option(("--model", "-m"), "one", "model", source="opencode/*/flags-start"),
     Option(("--agent",), "one", widens=True, source="opencode/*/help"),
@@ -181,8 +197,7 @@ def _elsewhere_note(version: Version) -> str | None:
 
 def _allow(version: Version, _args: tuple[str, ...], _refused: tuple[Refusal, ...]) -> tuple[Allowance, ...]:
     """What a rule of the person's own forbids stays forbidden: both flags say yes where opencode would ask."""
-    names = ("--auto", "--dangerously-skip-permissions")
-    taken = [name for name in names if not rejected(OPTIONS, (name,), version)]
+    taken = [name for name in _CHOOSING if not rejected(OPTIONS, (name,), version)]
     return (Allowance("whatever it asks for", (taken[0],)),) if taken else ()
 
 
@@ -219,4 +234,6 @@ ENGINE = Engine(
     import_=_import,
     importable=store.importable,
     allow=_allow,
+    modes=_MODES,
+    choosing=_CHOOSING,
 )

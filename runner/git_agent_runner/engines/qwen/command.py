@@ -13,7 +13,7 @@ from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.engines import files
 from git_agent_runner.engines.arguments import parse, passed
 from git_agent_runner.engines.qwen import store
-from git_agent_runner.engines.qwen.flags import OPTIONS
+from git_agent_runner.engines.qwen.flags import CHOOSING, MODES, OPTIONS
 from git_agent_runner.engines.spec import Allowance, Engine, Launch, Option, Version, parse_version
 
 MINTS: Version = (0, 24)  # 0.10.1 has no --session-id, 0.24.4 has (qwen/*/session-id-flag)
@@ -152,8 +152,7 @@ def _allow(_version: Version, args: tuple[str, ...], _refused: tuple[Refusal, ..
 
 def _chosen(args: tuple[str, ...]) -> bool:
     """Has the person chosen what may be done without being asked?"""
-    names = ("--yolo", "--approval-mode", "--allowed-tools")
-    return any(_named(word.option, *names) for word in parse(OPTIONS, args))
+    return any(_named(word.option, *CHOOSING) for word in parse(OPTIONS, args))
 
 
 ENGINE = Engine(
@@ -189,5 +188,7 @@ ENGINE = Engine(
     laid=store.laid,
     root=store.root,
     allow=_allow,
+    modes=MODES,
+    choosing=CHOOSING,
     message_note=_message_note,
 )

@@ -6,7 +6,7 @@ the gap and the engine has the last word. Array flags are read to the next flag 
 
 from __future__ import annotations
 
-from git_agent_runner.engines.spec import Option, Version
+from git_agent_runner.engines.spec import ModeFlags, Option, Version
 
 _HELP = "qwen/*/help"
 _OLD: Version = (0, 10, 1)  # 0.5.2 has these flags, 0.10.1 has not
@@ -14,6 +14,12 @@ _NEXT: Version = (0, 5, 3)  # 0.5.2 has not these flags, 0.10.1 has
 _NEW: Version = (0, 10, 2)  # 0.10.1 has not these flags, 0.24.4 has
 _GONE: Version = (0, 24, 4)  # 0.10.1 has these flags, 0.24.4 has not
 
+CHOOSING = ("--yolo", "--approval-mode", "--allowed-tools")
+MODES = (
+    ModeFlags("read", ("--approval-mode", "plan")),
+    ModeFlags("edit", ("--approval-mode", "auto-edit")),
+    ModeFlags("full", ("--yolo",)),
+)
 OPTIONS = (
     Option(("--model", "-m"), "one", "model", source=_HELP),
     Option(("--fallback-model",), "many", "model", since=_NEW, source=_HELP),
