@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
 from json.encoder import encode_basestring
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from git_agent_extractors import ordinary
@@ -74,8 +75,9 @@ class Shape(Generic[T]):
     def __init__(self, make: Callable[..., T], fields: tuple[Field, ...]) -> None:
         self.make = make
         self.fields = fields
-        self._names = tuple(field.name for field in fields)
         self._many = _MANY
+        names = [field.name for field in fields]
+        self._ordered = itemgetter(*map(names.index, vars(make)["_fields"]))
         self._readers = [
             (number, kind.take or lru_cache(maxsize=128)(partial(_read, kind)))
             for number, kind in enumerate(field.kind for field in fields)
@@ -93,7 +95,7 @@ class Shape(Generic[T]):
         values: list[Any] = [*found.groups()]
         for number, read in self._readers:  # which know what they have read before: most files say the same there
             values[number] = read(values[number])
-        return self.make(**dict(zip(self._names, values, strict=True)))
+        return self.make(*self._ordered(values))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -181,13 +183,13 @@ def ignore(_: str) -> None:
 
 def _parse_canonical(shape: Shape[T], text: str) -> T | None:
     """The record, or None unless each line of `text` is exactly what `render` makes of it and says nothing more."""
-    *lines, end = text.split("\n")
-    if end or len(lines) != len(shape.fields):
-        return None
     made = {}
     try:
         if (plain := shape.read_plain(text)) is not None:
             return plain
+        *lines, end = text.split("\n")
+        if end or len(lines) != len(shape.fields):
+            return None
         for field, line in zip(shape.fields, lines, strict=True):
             key, _, value = line.partition(": ")
             if key != field.key:
