@@ -435,7 +435,8 @@ from git_agent_extractors import ordinary
 from git_agent_runner import cli, git
 from git_agent_runner.core import checkpoints
 seen = {"git": 0, "records": 0}
-ASIDE = ["psutil", "orjson", *("git_agent_extractors." + name for name in ("claude", "codex", "gemini"))]
+ASIDE = ["psutil", "orjson", "random", "tempfile", "string", "difflib"]
+ASIDE += ["git_agent_extractors." + name for name in ("claude", "codex", "gemini")]
 def counting(module, name, what, of=lambda path: True):
     ask = getattr(module, name)
     def counted(*words):

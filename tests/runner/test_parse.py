@@ -36,6 +36,9 @@ def command(**values: object) -> dict[str, object]:
         pytest.param(["--message=-- x"], {"message": "-- x"}, id="nor is one behind ="),
         pytest.param(["--message", "--"], {"message": "--"}, id="even two dashes"),
         pytest.param(["-e", "- x"], {"engine": "- x"}, id="of a short option"),
+        pytest.param(
+            ["-e", "codex", "-v", "x"], {"engine": "codex", "verbose": True, "words": ("x",)}, id="short ones"
+        ),
         pytest.param(["-ecodex"], {"engine": "codex"}, id="attached to a short option"),
         pytest.param(["-"], {"words": ("-",)}, id="a dash alone"),
         pytest.param(["a", "--", "-m", "x y"], {"words": ("a",), "to engine": ("-m", "x y")}, id="the engine's"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from random import Random
 
 import pytest
 
@@ -89,7 +88,6 @@ def test_no_run_id_from_bad_parts(moment: datetime, engine: str, suffix: str) ->
 
 
 def test_new_handles_are_handles_and_differ() -> None:
-    choice = Random(1).choice
-    drawn = {new_handle(choice) for _ in range(500)}
-    assert len(drawn) == 500
+    drawn = {new_handle() for _ in range(50)}
+    assert len(drawn) == 50
     assert all(map(is_handle, drawn))

@@ -76,14 +76,11 @@ def test_the_message_arrives_whole_and_ends(tmp_path: Path, message: bytes) -> N
     assert (tmp_path / "stdout").read_bytes() == message
 
 
-def test_a_full_disk_is_named_where_python_names_only_the_places_it_tried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", None)
+def test_a_message_that_has_no_room_is_not_sent_in_part(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
-        with pytest.raises(SpawnFailed, match=r"its message cannot be put into a temporary file: .* the disk is full"):
+        with pytest.raises(SpawnFailed, match="its message cannot be put into a temporary file: File too large"):
             run(tmp_path, "echo", stdin=b"go on")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

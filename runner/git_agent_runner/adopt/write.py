@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -93,9 +92,8 @@ def attempt_of(record: Record, moment: str) -> Attempt:
 
 def _named(ctx: Context, record: Record) -> tuple[Record, Lock]:
     """With a handle of its own, if it has none, and its run's lock."""
-    choice = random.SystemRandom().choice
     while True:
-        handle = record.handle or new_handle(choice)
+        handle = record.handle or new_handle()
         lock = try_lock(ctx.layout.run_lock(handle))
         if lock and not os.path.lexists(ctx.layout.index_file(handle)):
             run_id = record.run_id or new_run_id(datetime.now(UTC), record.agent_name, handle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -103,9 +102,8 @@ def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
     """The run's lock comes first, so that a new run is never taken for a dead one, nor its handle drawn twice."""
     if plan.record.handle:
         return _reopened(ctx, plan)
-    choice = random.SystemRandom().choice
     while True:
-        handle = new_handle(choice)
+        handle = new_handle()
         if lock := try_lock(ctx.layout.run_lock(handle)):
             if not os.path.lexists(ctx.layout.index_file(handle)):
                 run_id = new_run_id(datetime.now(UTC), plan.engine.name, handle)

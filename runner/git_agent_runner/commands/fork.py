@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -142,7 +141,7 @@ def _commit(ctx: Context, revision: str) -> str:
 
 def _plan(ctx: Context, forking: fork.Fork, request: Request) -> Plan:
     """What sends the message to the copy. Raises UserError as `plan_resume` does."""
-    handle = new_handle(random.SystemRandom().choice)  # no run has it
+    handle = new_handle()  # no run has it
     record = forking.record._replace(
         handle=handle, run_id=new_run_id(datetime.now(UTC), forking.record.agent_name, handle)
     )

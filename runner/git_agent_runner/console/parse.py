@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Container
 from typing import IO, Any
 
 import click
@@ -39,11 +40,13 @@ def engine_args() -> tuple[str, ...]:
 
 
 def _split(args: list[str], command: click.Command) -> tuple[list[str], list[str], list[str]]:
-    """(our words, the engine's words, the messages replaced by a place holder in ours)."""
+    """(our words, the engine's words, the messages replaced by a place holder in ours). Options come in their longest
+    form: of a short one click first looks for long ones that are alike, which takes 3 ms.
+    """
     taking = {
         name for param in command.params if isinstance(param, click.Option) and not param.is_flag for name in param.opts
     }
-    known = {name for param in command.params for name in param.opts}
+    known = {name: max(param.opts, key=len) for param in command.params for name in param.opts}
     own: list[str] = []
     shielded: list[str] = []
     words = iter(args)
@@ -51,16 +54,16 @@ def _split(args: list[str], command: click.Command) -> tuple[list[str], list[str
         if word == "--":
             return own, list(words), shielded
         if word in taking:
-            own += [word, *[value for value in [next(words, None)] if value is not None]]
+            own += [known[word], *[value for value in [next(words, None)] if value is not None]]
         elif _is_message(word, known):
             own.append(f"{_SHIELD}{len(shielded)}")
             shielded.append(word)
         else:
-            own.append(word)
+            own.append(known.get(word, word))
     return own, [], shielded
 
 
-def _is_message(word: str, known: set[str]) -> bool:
+def _is_message(word: str, known: Container[str]) -> bool:
     """A dash and a blank somewhere; but `--mesage=fix it` is a mistyped option, and must not become a paid prompt."""
     name, equals, _ = word.partition("=")
     if equals and (name in known or _LONG.fullmatch(name)):

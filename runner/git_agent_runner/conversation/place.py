@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import string
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -25,7 +24,7 @@ LIMIT = 64 << 20  # bytes of one session
 _PATIENCE = 120.0  # seconds for an engine to import a session
 _ABSENT = Located("absent")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-_LETTERS = string.digits + string.ascii_letters
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Bundle(NamedTuple):

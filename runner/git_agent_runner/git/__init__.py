@@ -6,12 +6,12 @@ Output is text decoded so that every byte survives (`surrogateescape`); nothing 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Repository
+from git_agent_runner.core.nameless import nameless
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -150,16 +150,8 @@ def _spawn(words: Sequence[str], cwd: str | None, stdin: str | None, environ: Ma
 
 
 def _scratch(text: str = "") -> BinaryIO:
-    """A file without a name. It takes all that git has to say, so that nobody waits for anybody to read."""
-    if sys.platform == "linux":
-        file: BinaryIO = open(os.memfd_create("git"), "w+b")  # noqa: SIM115  the caller closes it
-    else:
-        from tempfile import TemporaryFile
-
-        file = TemporaryFile()  # noqa: SIM115  the caller closes it
-    file.write(text.encode("utf-8", "surrogateescape"))
-    file.seek(0)
-    return file
+    """It takes all that git has to say, so that nobody waits for anybody to read."""
+    return nameless(text.encode("utf-8", "surrogateescape"))
 
 
 def _text(file: BinaryIO) -> str:

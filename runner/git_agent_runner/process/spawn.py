@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import tempfile
 from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.nameless import nameless
 from git_agent_runner.process import tree
 from git_agent_runner.process.capture import Pump, Sink
 from git_agent_runner.process.lifetime import Lifetime, Limits, Outcome
@@ -119,21 +119,10 @@ def _message(stack: ExitStack, invocation: Invocation) -> int:
     if invocation.stdin is None:
         return subprocess.DEVNULL
     try:
-        file = stack.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115  the stack closes it
-        left = memoryview(invocation.stdin)
-        while left:
-            left = left[os.write(file.fileno(), left) :]
-        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        return stack.enter_context(nameless(invocation.stdin)).fileno()
     except OSError as error:
-        # Python tries to write in each place it knows, and where none can be written in it names the places, not why.
-        nowhere = isinstance(error, FileNotFoundError)
-        why = (
-            "no place for temporary files can be written in: the disk is full or read-only"
-            if nowhere
-            else error.strerror
-        )
-        raise SpawnFailed(invocation.argv, f"its message cannot be put into a temporary file: {why}") from None
-    return file.fileno()
+        why = f"its message cannot be put into a temporary file: {error.strerror}"
+        raise SpawnFailed(invocation.argv, why) from None
 
 
 def _spawn(invocation: Invocation, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
