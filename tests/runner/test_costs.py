@@ -206,15 +206,20 @@ def test_doctor_says_when_pointers_slow_every_git_command(
 def test_counts_on_a_terminal_once_it_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:  # faults D1
-    """Half a second passes at each look at the clock. Nothing of it stays, and elsewhere nothing is written."""
+    """Half a second passes at each look at the clock. Nothing of it stays, and elsewhere nothing is written. What comes
+    later in the same command does not wait anew.
+    """
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count(0, 0.5).__next__))
+    monkeypatch.setattr(progress, "_BEGAN", 0.0)
     assert list(progress.counted("runs", "abcd")) == ["a", "b", "c", "d"]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert list(progress.counted("runs", "abcd")) == ["a", "b", "c", "d"]
-    drawn = [f"runs: {number} of 4\x1b[K" for number in (1, 2, 3)]
+    drawn = [f"runs: {number} of 4\x1b[K" for number in (2, 3)]
     assert capsys.readouterr().err.split("\r") == ["", *drawn, "\x1b[K"]
+    assert list(progress.counted("notes", "a")) == ["a"]
+    assert capsys.readouterr().err.split("\r") == ["", "notes: 0 of 1\x1b[K", "\x1b[K"]
 
 
 def test_prune_counts_on_a_terminal(
@@ -224,6 +229,7 @@ def test_prune_counts_on_a_terminal(
         leave(here.repo, f"{number:08x}", "record", branch="gone")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count(0, 0.5).__next__))
+    monkeypatch.setattr(progress, "_BEGAN", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert ask("prune", "-n", "--merged") == 0
     assert "\rruns: 3 of 4\x1b[K" in capsys.readouterr().err

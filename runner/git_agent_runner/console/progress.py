@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich import progress as rich_progress
 
 T = TypeVar("T")
-_PATIENCE, _PAUSE = 1.0, 0.1  # seconds: before a count is shown, and between two
+_PATIENCE, _PAUSE = 1.0, 0.1  # seconds: before the first count of a command is shown, and between two
+_BEGAN = time.monotonic()
 
 
 class Progress(Protocol):
@@ -73,11 +74,11 @@ class _Bar:
 
 
 def counted(what: str, items: Collection[T]) -> Iterator[T]:
-    """The items, and on a terminal, from the second second on, how many of them went by."""
+    """The items, and on a terminal, from the command's second second on, how many of them went by."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield from items
         return
-    due, drawn = time.monotonic() + _PATIENCE, False
+    due, drawn = _BEGAN + _PATIENCE, False
     for number, item in enumerate(items):
         if time.monotonic() >= due:
             due, drawn = time.monotonic() + _PAUSE, True
