@@ -177,7 +177,9 @@ def test_a_session_of_another_directory(cli: Cli, tmp_path: Path) -> None:
     by_hand(cli, cwd=tmp_path)
     done = cli.run("adopt", "codex", CODEX)
     assert done.lines[0] == f"fatal: the session belongs to '{tmp_path}', outside of this repository"
-    cli.ok("adopt", "codex", CODEX, "--cwd", str(cli.repo.path))
+    command = f"git agent adopt codex {CODEX} --cwd ."
+    assert done.lines[1:] == [f"hint: to continue it here, if codex can: {command}"]
+    cli.ok(*command.split()[2:])
     assert cli.record().cwd == str(cli.repo.path)
 
 
@@ -288,13 +290,15 @@ def test_a_note_does_not_choose_the_directory(cli: Cli, tmp_path: Path) -> None:
     """A session of another project of mine must not be carried into this one because a note names it."""
     by_hand(cli, cwd=tmp_path)
     leave_note(cli, cwd=str(tmp_path))
+    command = f"git agent adopt {HANDLE} --trust --cwd ."
     for words in (["adopt", HANDLE], ["adopt", HANDLE, "--cwd", str(cli.repo.path)], ["resume", "go on"]):
         done = cli.run(*words)
         assert done.status == 128
-        assert (f"hint: continue it there: cd {tmp_path}" in done.lines) == (words[0] == "adopt")
+        hints = [f"continue it there: cd {tmp_path}", f"to continue it here, if codex can: {command}"]
+        assert (done.lines[1:] == [f"hint: {hint}" for hint in hints]) == (words[0] == "adopt")
     assert f"hint: the session belongs to '{tmp_path}', outside of this repository" in done.lines
     assert len(cli.calls()) == 1
-    cli.ok("adopt", HANDLE, "--cwd", str(cli.repo.path), "--trust")
+    cli.ok(*command.split()[2:])
 
 
 def test_a_note_whose_session_is_not_here(cli: Cli) -> None:

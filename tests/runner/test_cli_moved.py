@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,46 @@ def test_a_copy_goes_on_with_a_copy_of_the_session(cli: Cli, tmp_path: Path, eng
     assert (there.record().session, asked(there, now.session)) == (now.session, True)
     cli.ok("resume", "in the original")
     assert (cli.record().session, asked(cli, begun.session)) == (begun.session, True)
+
+
+def linked(cli: Cli, path: Path) -> Cli:
+    cli.repo.git("worktree", "add", "-q", "-b", "side", str(path))
+    return at(cli, path)
+
+
+def apart(cli: Cli, path: Path) -> Cli:
+    path.mkdir()
+    cli.repo.git("init", "-q", "--separate-git-dir", str(path / "git"))
+    return cli
+
+
+@pytest.mark.parametrize("how", [linked, apart])
+def test_a_copied_work_tree_is_refused_where_git_takes_it_for_the_first(
+    cli: Cli, tmp_path: Path, how: Callable[[Cli, Path], Cli]
+) -> None:
+    """faults A8, B12: its `.git` file leads to the first one's HEAD and index; the hint works when it is followed."""
+    first = how(cli, tmp_path / "tree")
+    begun = first.begin()
+    there = copy(first, tmp_path / "copy")
+    words = f'git agent resume {begun.handle} "<message>"'
+    for command in (("resume", "x"), ("start", "--resume", "x"), ("resume", "--fallback", "fresh", "x")):
+        done = there.run(*command)
+        assert (done.status, done.lines) == (
+            128,
+            [
+                f"fatal: '{there.repo.path}' is a copy of the work tree '{first.repo.path}', and git takes both for one",
+                f"hint: cd {first.repo.path} && {words}",
+            ],
+        )
+    first.ok("resume", "x")
+    assert cwds(there)[-1] == str(first.repo.path)
+
+
+def test_nothing_is_started_in_a_copied_work_tree(cli: Cli, tmp_path: Path) -> None:
+    """faults A8, B12"""
+    there = copy(linked(cli, tmp_path / "tree"), tmp_path / "copy")
+    done = there.run("start", "-e", "codex", "x")
+    assert (done.status, done.lines[1:], cli.calls()) == (128, [f"hint: cd {tmp_path}/tree"], [])
 
 
 def test_an_engine_whose_sessions_cannot_be_copied_is_refused_in_a_copy(cli: Cli, tmp_path: Path) -> None:

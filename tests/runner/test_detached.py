@@ -134,6 +134,17 @@ def test_a_path_that_is_used_again_inherits_nothing(repo: GitRepo, tmp_path: Pat
     ]
 
 
+def test_the_only_run_left_is_not_inherited_by_a_new_work_tree_at_its_path(repo: GitRepo, tmp_path: Path) -> None:
+    """faults A20"""
+    one = tree(repo, tmp_path / "a")
+    leave(one, H1, "record note")
+    repo.git("worktree", "remove", str(one.path))
+    repo.git("worktree", "add", "-q", "--detach", str(one.path))
+    assert refused(one).hints[0] == (
+        f"run {H1} was skipped: it is that of an earlier work tree at this path; to adopt it: git agent adopt {H1}"
+    )
+
+
 def test_a_work_tree_that_was_moved_is_the_same(repo: GitRepo, tmp_path: Path) -> None:
     one = tree(repo, tmp_path / "a")
     leave(one, H1, "record note")

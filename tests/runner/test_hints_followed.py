@@ -198,6 +198,13 @@ def commands(done: Done) -> list[tuple[str, ...]]:
 
 def follow(refused: Refused, words: tuple[str, ...]) -> bool:
     """Type it. True where it has done what was wanted: a resume, a start, a list, or what a resume then finds."""
+    *before, last = " ".join(shlex.quote(word) for word in words).split(" '&&' ")
+    for command in before:
+        typed(refused, tuple(shlex.split(command)))
+    return typed(refused, tuple(shlex.split(last)))
+
+
+def typed(refused: Refused, words: tuple[str, ...]) -> bool:
     place = refused.cli.repo.path
     _, *rest = words
     if rest[0] == "-C":
@@ -207,7 +214,7 @@ def follow(refused: Refused, words: tuple[str, ...]) -> bool:
         return False
     done = refused.cli.run(*rest[1:], stdin=None, cwd=place, **({"FAKE_ID": "new"} if rest[1] == "start" else {}))
     assert done.status == 0 or commands(done), f"{words} leads nowhere: {done}"
-    if rest[1] == "adopt":
+    if rest[1] == "adopt" and "--branch" not in rest:
         return refused.cli.run("resume", "go on", stdin=None, cwd=place).status == 0
     return rest[1] in ("resume", "start", "list") and done.status == 0
 
@@ -222,6 +229,15 @@ def leads_on(refused: Refused, done: Done, first: int) -> None:
         if done.status == 0:
             return
     raise AssertionError(f"still refused: {done}")
+
+
+@pytest.mark.parametrize("state", [branch_deleted, tree_and_branch_gone], ids=lambda state: state.__name__)
+def test_a_branch_made_again_as_the_first_hint_says_has_its_run(state: State, cli: Cli, tmp_path: Path) -> None:
+    """faults A18: one hint, followed once."""
+    cli.repo.git("config", "agent.engine", "codex")
+    refused = state(cli, tmp_path)
+    follow(refused, commands(refused.run())[0])
+    assert refused.run().status == 0
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)

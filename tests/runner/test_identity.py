@@ -411,3 +411,24 @@ def test_a_branch_that_its_own_run_renames_has_the_run(cli: Cli, monkeypatch: py
     }
     cli.ok("prune", second.handle, "--notes")  # its note is the newer one, or is not: that depends on the second
     assert cli.ok("status", "--json").json["handle"] == first.handle
+
+
+def test_a_pointer_that_another_program_leaves_behind_is_no_claim(repo: GitRepo) -> None:
+    """faults A15: jujutsu, for one, deletes the ref alone, and makes one without git's words in its reflog."""
+    repo.git("switch", "-q", "-c", "x", env=dates(BEFORE))
+    leave(repo, A)
+    repo.git("switch", "-q", "main")
+    repo.git("update-ref", "-d", "refs/heads/x")
+    repo.git("update-ref", "-m", "export from jj", "refs/heads/x", "main", env=dates(AFTER))
+    repo.git("switch", "-q", "x")
+    doubt = f"run {A} was skipped: git does not tell whether it is older than this branch 'x'"
+    assert refused(repo)[0] == f"{doubt}; if it is this branch's: git agent adopt {A}"
+
+
+def test_a_pointer_holds_where_only_the_reflogs_beginning_has_expired(repo: GitRepo) -> None:
+    """faults A5"""
+    repo.git("switch", "-q", "-c", "x", env=dates(BEFORE))
+    leave(repo, A)
+    repo.git("reflog", "expire", "--expire=all", "refs/heads/x")
+    repo.git("update-ref", "-m", "export from jj", "refs/heads/x", "HEAD~1", env=dates(AFTER))
+    assert find(repo).handle == A

@@ -49,3 +49,12 @@ def test_a_remote_that_is_gone_is_said(clone: GitRepo, repo: GitRepo, tmp_path: 
     assert len((tmp_path / "connections").read_text()) < len(HANDLES)
     (tmp_path / "elsewhere").rename(repo.path)
     assert find(clone).handle == HANDLES[-1]
+
+
+def test_doctor_lets_nobody_overwrite_a_note_that_is_only_not_here(
+    clone: GitRepo, repo: GitRepo, tmp_path: Path
+) -> None:
+    """faults A18, B16: `git notes edit` would put an empty note in its place."""
+    repo.path.rename(tmp_path / "elsewhere")
+    mends = {wrong.mend for wrong in notes.read(clone.facts()).problems}
+    assert mends == {"nothing: it is fetched by the next command that can reach the remote of this partial clone"}

@@ -106,6 +106,7 @@ def test_environment_comes_before_the_pointer(repo: GitRepo) -> None:
     made = leave(repo, H2, "record")
     found = find(repo, environ_handle=H2)
     assert (found.record, found.how) == (made, "GIT_AGENT_HANDLE")
+    assert found.says == (f"taking run {H2}, which GIT_AGENT_HANDLE names, not that of branch 'main'",)
     assert find(repo, environ_handle=H2, branch="main").handle == H1
     assert find(repo, environ_handle=H2, handle=H1).handle == H1
 

@@ -110,7 +110,9 @@ def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
         place(made, repo.facts(), anywhere)
     assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', which is gone, but HEAD is detached here"
     assert caught.value.hints[1] == f"or tie the run to where you are: git agent adopt {HANDLE}"
-    assert caught.value.hints[0] == f"git switch -c 'it'\"'\"'s' {made.start_commit}"
+    name = shlex.quote("it's")
+    tied = f"git agent adopt {HANDLE} --branch {name}"
+    assert caught.value.hints[0] == f"git switch -c {name} {made.start_commit} && {tied}"
 
 
 def test_branch_being_rebased_counts_as_checked_out(repo: GitRepo) -> None:

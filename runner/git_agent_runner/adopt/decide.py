@@ -86,7 +86,8 @@ def session(ctx: Context, engine: Engine, value: str, wanted: AdoptRequest, orig
         created_at=timestamp(),
         store=asking.store(engine, query, args),
     )
-    cwd = _directory(ctx, engine, located, wanted.cwd, free=True)
+    again = f"git agent adopt {engine.name} {value}"
+    cwd = _directory(ctx, engine, located, wanted.cwd, again, free=True)
     return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch), cwd), origin, _doubt(engine, located))
 
 
@@ -107,7 +108,8 @@ def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
     if not wanted.trusted:
         _refuse_untrusted(ctx, note, engine, located, asked, wanted)
     args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
-    cwd = _directory(ctx, engine, located, wanted.cwd, free=wanted.trusted)
+    again = f"git agent adopt {note.handle} --trust"
+    cwd = _directory(ctx, engine, located, wanted.cwd, again, free=wanted.trusted)
     own = note.branch if note.branch and _is_branch(ctx, note.branch) else None
     record = Record(
         handle=note.handle,
@@ -237,8 +239,9 @@ def _doubt(engine: Engine, located: Located) -> tuple[str, ...]:
     return (f"whether {engine.name} has this session cannot be known before it is resumed: {located.detail}",)
 
 
-def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None, *, free: bool) -> str:
+def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None, again: str, *, free: bool) -> str:
     """Where the run resumes: the session's own directory, if it is in this repository; else, if `free`, the one asked.
+    `again` is the command that says to adopt it all the same, but for the directory.
 
     Raises UserError `directory_outside`.
     """
@@ -249,7 +252,7 @@ def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None
             code="directory_outside",
             hints=(
                 *(() if free else (f"continue it there: cd {quote(home)}",)),
-                f"to continue it here, if {engine.name} can: {'' if free else '--trust '}--cwd DIR",
+                f"to continue it here, if {engine.name} can: {again} --cwd .",
             ),
         )
     cwd = asked or home or (ctx.cwd if work_tree_of(ctx, ctx.cwd) else ctx.repo.top)

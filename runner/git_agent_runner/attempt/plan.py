@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
 from git_agent_runner.attempt.checks import able_program, fitting, in_place, other_form
-from git_agent_runner.attempt.start_directory import directory, work_tree_of
+from git_agent_runner.attempt.start_directory import directory, is_inside, refuse_copied, work_tree_of
 from git_agent_runner.attempt.work_tree import RunPlace, place
 from git_agent_runner.context import Context, find_program, later, timestamp
 from git_agent_runner.conversation.carry import needed as carrying
@@ -16,7 +16,7 @@ from git_agent_runner.conversation.session import Found, Sought, locate, refuse_
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.invocation import Invocation
 from git_agent_runner.core.model import AgentMode, Record, Store
-from git_agent_runner.engines import MODULES, arguments, asking, load
+from git_agent_runner.engines import MODULES, arguments, asking, load, wording
 from git_agent_runner.engines.refuse import configured_args, merged_args
 from git_agent_runner.engines.spec import Engine, Launch, Located, StoreQuery, Version, dotted
 from git_agent_runner.find import moved
@@ -224,7 +224,7 @@ def _target(
 ) -> _Target:
     """Where the run is now, and what the engine's store has of its session there. Raises UserError as `plan_resume`."""
     record, session = moved.followed(known, ctx.repo), asked.session
-    where = _place(ctx, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same))
+    where = _place(ctx, known, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same))
     if not (engine.elsewhere(version, True) and os.path.isdir(record.cwd)):
         record = _settled(ctx, record, where.cwd)
     carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id and not asked.coming else None
@@ -277,8 +277,8 @@ def _new_record(ctx: Context, engine: Engine, cwd: str) -> Record:
 
 def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
     """The record of a run whose next session is a fresh one: it may begin anywhere, and belongs to where it began."""
-    existing = moved.followed(existing, ctx.repo)
-    return _settled(ctx, existing, _place(ctx, existing, cwd, lambda _same: True).cwd)
+    now = moved.followed(existing, ctx.repo)
+    return _settled(ctx, now, _place(ctx, existing, now, cwd, lambda _same: True).cwd)
 
 
 def _settled(ctx: Context, record: Record, cwd: str) -> Record:
@@ -291,14 +291,19 @@ def _settled(ctx: Context, record: Record, cwd: str) -> Record:
     return record._replace(cwd=cwd, worktree=top, worktree_id=trees.identity_of(ctx.repo, top))
 
 
-def _place(ctx: Context, record: Record, override: str | None, elsewhere: Callable[[bool], bool]) -> RunPlace:
-    return place(
+def _place(
+    ctx: Context, known: Record, record: Record, override: str | None, elsewhere: Callable[[bool], bool]
+) -> RunPlace:
+    found = place(
         record,
         ctx.repo,
         elsewhere,
         cwd_override=override,
         default_directory=ctx.settings.default_directory,
     )
+    if override is None and is_inside(found.cwd, ctx.repo.top):
+        refuse_copied(ctx, known.worktree, wording.resume(known))
+    return found
 
 
 def _notes(engine: Engine, launch: Launch, args: tuple[str, ...]) -> tuple[str | None, ...]:

@@ -6,15 +6,18 @@ import os
 
 from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UserError
+from git_agent_runner.core.text import quote
 from git_agent_runner.engines import arguments
 from git_agent_runner.engines.spec import Engine
+from git_agent_runner.git import trees
 from git_agent_runner.git.refs import worktrees
 
 
 def directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     """Where a new run works: a `-C DIR` of the engine's, resolved; else the person's directory."""
+    refuse_copied(ctx, "")
     named = arguments.directory(engine.options, args)
-    inside = ctx.cwd if _inside(ctx.cwd, ctx.repo.top) else ctx.repo.top
+    inside = ctx.cwd if is_inside(ctx.cwd, ctx.repo.top) else ctx.repo.top
     cwd = os.path.realpath(os.path.join(inside, named)) if named else inside
     if not os.path.isdir(cwd):
         raise UserError(f"there is no directory '{cwd}'", code="directory_gone", hints=("make it first",))
@@ -27,10 +30,22 @@ def directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
     return cwd
 
 
+def refuse_copied(ctx: Context, recorded: str, *then: str) -> None:
+    """Raises UserError `work_tree_copied` where git takes this work tree for another one, that it is a copy of: an
+    agent here would move that one's HEAD and index. `recorded` is the run's work tree, `then` the command to type there.
+    """
+    if other := trees.copied_from(ctx.repo, recorded):
+        raise UserError(
+            f"'{ctx.repo.top}' is a copy of the work tree '{other}', and git takes both for one",
+            code="work_tree_copied",
+            hints=(" && ".join((f"cd {quote(other)}", *then)),),
+        )
+
+
 def work_tree_of(ctx: Context, cwd: str) -> str | None:
     """The work tree that a directory lies in; one may lie inside of another."""
-    return max((tree.path for tree in worktrees(ctx.repo) if _inside(cwd, tree.path)), key=len, default=None)
+    return max((tree.path for tree in worktrees(ctx.repo) if is_inside(cwd, tree.path)), key=len, default=None)
 
 
-def _inside(path: str, top: str) -> bool:
+def is_inside(path: str, top: str) -> bool:
     return path == top or path.startswith(top.rstrip("/") + "/")

@@ -138,19 +138,24 @@ def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere:
     commit = "" if exists else _last_commit(record, repo)
     adopt = () if exists else (f"or tie the run to where you are: git agent adopt {record.handle}",)
     if not os.path.isdir(record.worktree):
-        again = f"{there} {branch}" if exists else f"-b {branch} {there} {commit}".rstrip()
+        again = f"{there} {branch}" if exists else f"-b {branch} {there} {commit}".rstrip() + _tie(record)
         return UserError(
             f"the work tree of run {record.handle} is gone: '{record.worktree}'",
             code="directory_gone",
             hints=(f"git worktree add {_force(record, repo)} {again}", *adopt, *choose),
         )
-    branch = branch if exists else f"-c {branch} {commit}".rstrip()
+    branch = branch if exists else f"-c {branch} {commit}".rstrip() + _tie(record)
     gone = "" if exists else ", which is gone"
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}'{gone}, but {_checked_out(tree, here=here)}",
         code="branch_elsewhere",
         hints=(f"{git} switch {branch}", *adopt, *choose),
     )
+
+
+def _tie(record: Record) -> str:
+    """A branch that is made again does not inherit the run of the one before."""
+    return f" && git agent adopt {record.handle} --branch {shlex.quote(record.branch or '')}"
 
 
 def _force(record: Record, repo: Repository) -> str:

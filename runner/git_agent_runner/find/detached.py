@@ -113,7 +113,7 @@ def _left_alone(search: Search) -> Resolved | None:
     for note in sorted((note for commit in behind for note in by_commit[commit]), key=notes.age):
         noted[note.handle] = note
     free = [note for note in noted.values() if note.branch is None and _why_not(search, note.handle) is None]
-    if len(free) != 1:
+    if len(free) != 1 or _was_here(search, free[0].handle):
         _pass_over(search, head, noted, free)
         return None
     (note,) = free
@@ -137,8 +137,16 @@ def _pass_over(search: Search, head: str, noted: dict[str, Note], free: list[Not
     others.sort(key=lambda row: row.branch is not None)
     known = [*(row.handle for row in [*mine, *others]), *noted]
     for handle in list(dict.fromkeys(known))[:NAMED]:
-        alone = f"it is one of {len(free)} without a work tree"
+        alone = "it is that of an earlier work tree at this path"
+        if not _was_here(search, handle):
+            alone = f"it is one of {len(free)} without a work tree"
         search.passed_over[handle] = _why_not(search, handle, noted.get(handle)) or alone
+
+
+def _was_here(search: Search, handle: str) -> bool:
+    """Is it the run of a work tree that was at this one's path before? A path is used again, a work tree is not."""
+    record = search.record(handle)
+    return record is not None and record.worktree == search.repo.top
 
 
 def _why_not(search: Search, handle: str, note: Note | None = None) -> str | None:

@@ -141,6 +141,7 @@ class Identities:
         self._now = now
         self._record = record
         self._lives: dict[str, Life | None] = {}
+        self._begun: dict[str, bool] = {}
         self._all_read = False
 
     @cached_property
@@ -226,12 +227,24 @@ class Identities:
             return Claim.HELD if held else Claim.NONE
         if _had(run, life, life.spans, held=held):
             return Claim.OWN
+        if held and run.branch == name and self._made_since(life, run):
+            return Claim.NAMESAKE
         if held and (run.branch is None or run.branch in life.unsure):
             return Claim.MOVED if run.branch not in (None, name) else Claim.HELD
         if run.branch in life.unsure:
             return Claim.NAMESAKE
         before = held and _had(run, life, life.source, held=True) and not self._left_over(name, run)
         return Claim.HEIR if before else Claim.NONE
+
+    def _made_since(self, life: Life, run: KnownRun) -> bool:
+        """Was the branch made after the run, by a program that leaves a deleted branch's pointer?"""
+        name, since = life.spans[-1][:2]
+        return name in life.unsure and (moment(run.updated_at) or _NOW) < since < inf and self._begins_here(name)
+
+    def _begins_here(self, name: str) -> bool:
+        if name not in self._begun:
+            self._begun[name] = refs.begins_here(self._repo, name)
+        return self._begun[name]
 
     def _left_over(self, name: str, run: KnownRun) -> bool:
         """Is it the pointer of a branch that a copy was moved onto? The copy brought one only, its source's newest, and

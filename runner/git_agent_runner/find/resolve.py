@@ -41,6 +41,7 @@ def resolve(
     inside = environ_handle if branch is None and environ_handle and is_handle(environ_handle) else None
     # No record: an agent that went to another repository still has the handle of the run it belongs to.
     if inside and (record := search.record(inside)):
+        _say_whose_place(search, inside)
         return search.found(record, "GIT_AGENT_HANDLE")
     if environ_handle and branch is None:
         search.say(f"GIT_AGENT_HANDLE is {environ_handle!a}, which is not a run of this repository")
@@ -81,6 +82,13 @@ def _say_whose(search: Search, record: Record) -> None:
     name, identities = record.branch, search.identities
     if name and name == search.repo.branch and identities.life(name) and identities.owner(record) is None:
         search.say(f"run {record.handle} is of an earlier branch '{name}', which is gone; a resume makes it this one's")
+
+
+def _say_whose_place(search: Search, handle: str) -> None:
+    """What an agent has left at work, such as a terminal, names its run for ever."""
+    pointed = search.identities.pointers.get(search.repo.branch or "", ())
+    if pointed and handle not in pointed:
+        search.say(f"taking run {handle}, which GIT_AGENT_HANDLE names, not that of branch '{search.repo.branch}'")
 
 
 def _taken_along(search: Search, record: Record) -> Resolved | None:

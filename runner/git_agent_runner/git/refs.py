@@ -257,6 +257,15 @@ def reflog(repo: Repository, branch: str) -> list[ReflogEntry] | None:
     return None if done.status else _entries(done.out).get(branch, [])
 
 
+def begins_here(repo: Repository, branch: str) -> bool:
+    """Does the branch's reflog begin with the branch? Other programs than git leave no words that say so; one whose
+    first entries have expired begins at a commit.
+    """
+    count = len(reflog(repo, branch) or ())
+    words = ("rev-parse", "-q", "--verify", f"{HEADS}{branch}@{{{count}}}")
+    return count > 0 and in_repo(repo, *words, check=False).status != 0
+
+
 def reflogs(repo: Repository, names: Iterable[str] | None = None) -> dict[str, list[ReflogEntry]]:
     """As `reflog`, of these branches, all of which must exist, or of all branches, in one process."""
     asked = [f"--glob={HEADS}*"] if names is None else [HEADS + name for name in names]

@@ -56,6 +56,24 @@ def identity_of(repo: Repository, path: str) -> str:
     return next((known for known, top in repo.once("linked", _linked).items() if top == path), MAIN)
 
 
+def copied_from(repo: Repository, recorded: str = "") -> str | None:
+    """The work tree that this one is a copy of: both lead to one git directory, with one HEAD and one index.
+
+    `recorded` is asked where git does not write down whose its git directory is.
+    """
+    own = f"{repo.top}/.git"
+    linked = repo.git_dir != repo.common_dir
+    other = os.path.dirname(os.path.join(repo.git_dir, _text(f"{repo.git_dir}/gitdir"))) if linked else recorded
+    if not os.path.isfile(own) or not os.path.isfile(f"{other}/.git") or os.path.samefile(other, repo.top):
+        return None
+    return other if _leads_to(f"{other}/.git") == repo.git_dir else None
+
+
+def _leads_to(file: str) -> str:
+    """The git directory that the `.git` file of a work tree names."""
+    return os.path.realpath(os.path.join(os.path.dirname(file), _text(file).removeprefix("gitdir: ")))
+
+
 def _linked(repo: Repository) -> dict[str, str]:
     """Identity -> root, of the linked work trees whose directory exists and leads back to the administrative one."""
     folder = f"{repo.common_dir}/worktrees"
@@ -65,7 +83,7 @@ def _linked(repo: Repository) -> dict[str, str]:
     return {
         identity(admin, repo.common_dir): os.path.realpath(os.path.dirname(file))
         for admin, file in found.items()
-        if os.path.realpath(os.path.join(os.path.dirname(file), _text(file).removeprefix("gitdir: "))) == admin
+        if _leads_to(file) == admin
     }
 
 

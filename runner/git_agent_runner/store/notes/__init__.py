@@ -47,6 +47,7 @@ class Wrong(NamedTuple):
 
     commit: str
     what: str
+    comes: bool = False  # of a partial clone: what is not here is at its remote
 
     @property
     def problem(self) -> str:
@@ -54,6 +55,8 @@ class Wrong(NamedTuple):
 
     @property
     def mend(self) -> str:
+        if self.comes:
+            return "nothing: it is fetched by the next command that can reach the remote of this partial clone"
         return f"git notes --ref=agent edit {self.commit[:12]}"
 
 
@@ -164,7 +167,8 @@ def contents(repo: Repository, listing: Mapping[str, list[NoteBlob]]) -> Notes:
     blobs = [(commit, blob) for commit, blobs in listing.items() for blob in blobs]
     large = f"larger than {NOTE_LIMIT >> 20} MiB, not read"
     problems = [Wrong(commit, large) for commit, blob in blobs if blob.size > NOTE_LIMIT]
-    problems += [Wrong(commit, f"its object {blob.oid[:12]} is missing") for commit, blob in blobs if blob.size < 0]
+    lost = [(commit, f"its object {blob.oid[:12]} is missing") for commit, blob in blobs if blob.size < 0]
+    problems += [Wrong(*facts, comes=promised.is_partial(repo)) for facts in lost]
     by_commit = {}
     for commit, text in _texts(repo, listing).items():
         notes, wrong = parse(text, commit)

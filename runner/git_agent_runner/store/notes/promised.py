@@ -10,7 +10,7 @@ from git_agent_runner.core.model import Repository
 
 def lost(repo: Repository, tip: str) -> frozenset[str]:
     """The blobs of this tree of notes that are neither here nor to be had; those that are to be had are here then."""
-    if not _is_partial(repo) or not _missing(repo, tip):
+    if not is_partial(repo) or not _missing(repo, tip):
         return frozenset()
     # A diff is what git fetches blobs for all at once. None is printed.
     empty = _ask(repo, "hash-object", "-t", "tree", "--stdin").out.strip()
@@ -26,7 +26,7 @@ def sizes(repo: Repository, oids: list[str]) -> dict[str, int]:
     }
 
 
-def _is_partial(repo: Repository) -> bool:
+def is_partial(repo: Repository) -> bool:
     try:
         return any(name.endswith(".promisor") for name in os.listdir(f"{repo.common_dir}/objects/pack"))
     except OSError:
