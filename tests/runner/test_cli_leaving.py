@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,19 @@ def test_a_branch_of_the_agents_in_another_work_tree_is_named(cli: Cli, tmp_path
     with pytest.raises(UserError) as caught:
         find(GitRepo(tmp_path / "side"))
     assert caught.value.hints[0].endswith(f"if it is this branch's: git agent adopt {handle}")
+
+
+@pytest.mark.parametrize("words", [("-b", "side"), ("--detach",)], ids=["branch", "detached"])
+def test_an_agent_that_removes_its_own_work_tree_is_settled(cli: Cli, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """faults A4: agents tidy up; git's own directory of the work tree is gone then, too."""
+    tree = tmp_path / "tree"
+    cli.repo.git("worktree", "add", "-q", *words, str(tree))
+    removed = f"{COMMIT}; cd {cli.repo.path}; git worktree remove --force {tree}"
+    done = cli.run("start", "-e", "codex", "work", FAKE_CMD=removed, cwd=tree)
+    run = cli.record(os.listdir(cli.layout.index_dir)[0].removesuffix(".yaml"))
+    warned = [line for line in done.lines if line.startswith("warning: ")]
+    assert warned == [f"warning: the engine has removed its work tree '{tree}'"]
+    assert (done.status, run.status) == (0, "completed")
+    assert f'resume    git agent resume {run.handle} "<message>"' in done.err
+    refused = cli.run("resume", run.handle, "x")
+    assert (refused.status, refused.lines[0]) == (128, f"fatal: the work tree of run {run.handle} is gone: '{tree}'")

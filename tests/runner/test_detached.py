@@ -134,7 +134,7 @@ def test_a_path_that_is_used_again_inherits_nothing(repo: GitRepo, tmp_path: Pat
     ]
 
 
-def test_the_only_run_left_is_not_inherited_by_a_new_work_tree_at_its_path(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_new_work_tree_at_its_path_does_not_inherit_the_only_run_left(repo: GitRepo, tmp_path: Path) -> None:
     """faults A20"""
     one = tree(repo, tmp_path / "a")
     leave(one, H1, "record note")

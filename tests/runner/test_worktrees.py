@@ -30,7 +30,7 @@ def only_there(_same_repository: bool) -> bool:
 def take(hints: tuple[str, ...], repo: GitRepo) -> None:
     """Do what the hints say, as a person would who pastes them."""
     for hint in hints:
-        program, *words = shlex.split(hint)
+        program, *words = shlex.split(hint.partition(" && ")[0])  # the run itself is not here to be tied
         if program == "git" and words[0] != "agent":
             repo.git(*words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -108,7 +109,9 @@ def settle(
     checkpoints.at("attempt-settled")
     record = _write_record(ctx, attempt, since)
     checkpoints.at("record-settled")
-    noted = _warning(writing.write, ctx.repo, attempt.head_after, fit(record))
+    removed = None if os.path.isdir(where.git_dir) else f"the engine has removed its work tree '{where.top}'"
+    notable = attempt.head_after or not removed
+    noted = _warning(writing.write, ctx.repo, attempt.head_after, fit(record)) if notable else None
     kept = _warning(keep, ctx, attempt)
     checkpoints.at("session-kept")
     exists = evidence.exists(ctx, attempt)
@@ -118,8 +121,8 @@ def settle(
     else:
         again = pointing.give_back(ctx, record, attempt) if owner and not exists else None
         pointed = _warning(pointing.point_again, ctx, record, attempt) if owner and not again else None
-    warnings = tuple(text for text in (noted, pointed, kept) if text)
-    named = owner is not None and pointed is None and again is None
+    warnings = tuple(text for text in (removed, noted, pointed, kept) if text)
+    named = owner is not None and pointed is None and again is None and removed is None
     return Settled(record, attempt, verdict, transcript, warnings, named, left, exists, again)
 
 
@@ -217,7 +220,9 @@ def work_tree(ctx: Context, cwd: str) -> Repository:
 
 def tip(where: Repository, branch: str | None) -> str | None:
     """The commit that the run's work stands on: its branch's, and where it has none, HEAD's."""
-    return (branch and refs.commit_of(where, HEADS + branch)) or refs.commit_of(where, "HEAD")
+    if branch and (oid := refs.commit_of(where, HEADS + branch)):
+        return oid
+    return refs.commit_of(where, "HEAD") if os.path.isdir(where.git_dir) else None
 
 
 def _dirty(where: Repository) -> bool | None:

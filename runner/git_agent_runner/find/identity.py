@@ -239,11 +239,11 @@ class Identities:
     def _made_since(self, life: Life, run: KnownRun) -> bool:
         """Was the branch made after the run, by a program that leaves a deleted branch's pointer?"""
         name, since = life.spans[-1][:2]
-        return name in life.unsure and (moment(run.updated_at) or _NOW) < since < inf and self._begins_here(name)
+        return name in life.unsure and (moment(run.updated_at) or _NOW) < since < inf and self._begins_at(name, since)
 
-    def _begins_here(self, name: str) -> bool:
+    def _begins_at(self, name: str, since: float) -> bool:
         if name not in self._begun:
-            self._begun[name] = refs.begins_here(self._repo, name)
+            self._begun[name] = refs.begins_at(self._repo, name, since)
         return self._begun[name]
 
     def _left_over(self, name: str, run: KnownRun) -> bool:

@@ -129,8 +129,11 @@ def run(
 
 
 def in_repo(repo: Repository, *words: str, stdin: str | None = None, check: bool = True) -> Result:
-    """Ask this repository, seen from this work tree. The process sits in the common directory, which stays."""
-    return run(words, git_dir=repo.git_dir, cwd=repo.common_dir, stdin=stdin, check=check)
+    """Ask this repository, seen from this work tree. The process sits in the common directory, which stays, and which
+    is asked where an engine has removed the work tree.
+    """
+    git_dir = repo.git_dir if os.path.isdir(repo.git_dir) else repo.common_dir
+    return run(words, git_dir=git_dir, cwd=repo.common_dir, stdin=stdin, check=check)
 
 
 def _spawn(words: Sequence[str], cwd: str | None, stdin: str | None, environ: Mapping[str, str]) -> Result:

@@ -257,13 +257,15 @@ def reflog(repo: Repository, branch: str) -> list[ReflogEntry] | None:
     return None if done.status else _entries(done.out).get(branch, [])
 
 
-def begins_here(repo: Repository, branch: str) -> bool:
-    """Does the branch's reflog begin with the branch? Other programs than git leave no words that say so; one whose
-    first entries have expired begins at a commit.
+def begins_at(repo: Repository, branch: str, since: float) -> bool:
+    """Was the branch made at that second, with which its reflog begins? Other programs than git leave no words that
+    say so; before the first entry of one of which some have expired there was a commit.
     """
-    count = len(reflog(repo, branch) or ())
-    words = ("rev-parse", "-q", "--verify", f"{HEADS}{branch}@{{{count}}}")
-    return count > 0 and in_repo(repo, *words, check=False).status != 0
+    entries = reflog(repo, branch)
+    if not entries or entries[0].when != since:
+        return False
+    words = ("rev-parse", "-q", "--verify", f"{HEADS}{branch}@{{{len(entries)}}}")
+    return in_repo(repo, *words, check=False).status != 0
 
 
 def reflogs(repo: Repository, names: Iterable[str] | None = None) -> dict[str, list[ReflogEntry]]:
