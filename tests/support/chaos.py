@@ -26,7 +26,7 @@ from support.gitrepo import GitRepo, make
 
 NAMES = ("a", "b", "c")
 OWN = ("worktree", "resume", "again", "killed", "two", "moved", "hooks", "prune", "clone")  # beside those of branches
-COMMAND = re.compile(r"(?:^hint: |: )(git (?:agent (?:resume|adopt|start)|switch|-C|worktree)[^;,`]*)")
+COMMAND = re.compile(r"(?:^hint: |: )(git (?:agent (?:resume|adopt|start)|switch|-C|worktree)[^;,`&]*)")
 OPEN = re.compile(r"\b(DIR|HANDLE|VALUE|NAME|SESSION)\b")
 
 
