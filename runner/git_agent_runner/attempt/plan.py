@@ -224,7 +224,9 @@ def _target(
 ) -> _Target:
     """Where the run is now, and what the engine's store has of its session there. Raises UserError as `plan_resume`."""
     record, session = moved.followed(known, ctx.repo), asked.session
-    where = _place(ctx, known, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same))
+    where = _place(
+        ctx, known, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same)
+    )
     if not (engine.elsewhere(version, True) and os.path.isdir(record.cwd)):
         record = _settled(ctx, record, where.cwd)
     carry = carrying(ctx, engine, version, known, record, asked.named) if asked.by_id and not asked.coming else None
