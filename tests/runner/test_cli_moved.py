@@ -166,13 +166,8 @@ def test_a_copied_work_tree_is_refused_where_git_takes_it_for_the_first(
     words = f'git agent resume {begun.handle} "<message>"'
     for command in (("resume", "x"), ("start", "--resume", "x"), ("resume", "--fallback", "fresh", "x")):
         done = there.run(*command)
-        assert (done.status, done.lines) == (
-            128,
-            [
-                f"fatal: '{there.repo.path}' is a copy of the work tree '{first.repo.path}', and git takes both for one",
-                f"hint: cd {first.repo.path} && {words}",
-            ],
-        )
+        why = f"'{there.repo.path}' is a copy of the work tree '{first.repo.path}', and git takes both for one"
+        assert (done.status, done.lines) == (128, [f"fatal: {why}", f"hint: cd {first.repo.path} && {words}"])
     first.ok("resume", "x")
     assert cwds(there)[-1] == str(first.repo.path)
 

@@ -32,7 +32,7 @@ def directory(ctx: Context, engine: Engine, args: tuple[str, ...]) -> str:
 
 def refuse_copied(ctx: Context, recorded: str, *then: str) -> None:
     """Raises UserError `work_tree_copied` where git takes this work tree for another one, that it is a copy of: an
-    agent here would move that one's HEAD and index. `recorded` is the run's work tree, `then` the command to type there.
+    agent here would move that one's HEAD and index. `recorded` is the run's work tree, `then` what to type there.
     """
     if other := trees.copied_from(ctx.repo, recorded):
         raise UserError(
