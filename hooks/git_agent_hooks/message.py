@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_agent_extractors import ordinary
 from git_agent_hooks.fired import Fired
 from git_agent_runner.console.aloud import say_past
 from git_agent_runner.context import Context, load
+from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.text import CONTROL, shown
 from git_agent_runner.git import in_repo
@@ -60,10 +62,10 @@ def propose(fired: Fired, style: Style) -> int:
     try:
         before = ordinary.whole(path, LARGEST)
         added = text.encode("utf-8", "replace")
-        with open(path, "wb") as file:
-            file.write(_commented(before, added, mark.encode()) if status else added + before)
+        after = _commented(before, added, mark.encode()) if status else added + before
+        atomic.write(path, after, stat.S_IMODE(os.stat(path).st_mode))
     except OSError as error:
-        raise UserError(f"cannot write the message: {error.strerror}", code="write_failed") from error
+        raise UserError(f"cannot read the message: {error.strerror}", code="write_failed") from error
     return status
 
 

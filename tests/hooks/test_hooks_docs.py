@@ -19,7 +19,8 @@ from support.cli import Cli
 from support.pre_commit import PreCommit
 from support.runs import leave
 
-PAGE = (docs.ROOT / "docs/hooks.md").read_text()
+# Below the stories, which test_hooks_stories carries out.
+PAGE = (docs.ROOT / "docs/hooks.md").read_text().partition("\n## Notes that follow history\n")[2]
 LEFTHOOK, KEEPING, LEFTHOOK_RUN, RUNNING, _ = docs.blocks(PAGE, "yaml")
 (SIMPLE,) = docs.blocks(PAGE, "json")
 PLAIN, HUSKY, INSTALL, RUN, _, PUSH = docs.blocks(PAGE, "sh")

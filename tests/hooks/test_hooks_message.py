@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import resource
 import subprocess
 import sys
 
 import pytest
 
+from git_agent_hooks import message as message_hook
+from git_agent_hooks.fired import Fired
+from git_agent_runner.core.errors import UserError
 from support import docs
 from support.cli import Cli
 from support.pre_commit import PreCommit
 
 SAID = "```\nAdd g\n\n# since \x1b[31mf is not enough\n```"
-PAGE = (docs.ROOT / "docs/hooks.md").read_text()
+PAGE = (docs.ROOT / "docs/hooks.md").read_text().partition("\n## Notes that follow history\n")[2]
 (HOOK,) = [block for block in docs.blocks(PAGE, "sh") if "--propose" in block]
 (HOOKS,) = [block for block in docs.blocks(PAGE, "yaml") if "git-agent-message" in block]
 
@@ -101,6 +106,25 @@ def test_nobody_is_asked_where_there_is_a_message_or_no_editor(
     """What an agent wrote is the person's to see first."""
     commit(here, *words, **environ)
     assert here.calls() == []
+
+
+def test_a_full_disk_leaves_gits_file_as_it_was(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written beside, and put in its place whole."""
+    file = here.repo.path / ".git/COMMIT_EDITMSG"
+    file.write_text("\n# Please enter\n")
+    monkeypatch.chdir(here.repo.path)
+    monkeypatch.setattr(message_hook, "_asked", lambda *_: "x\n" * 5000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(UserError):
+            message_hook.propose(
+                Fired("prepare-commit-msg", (str(file),), os.environ), message_hook.Style("", None, 1.0)
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_text() == "\n# Please enter\n"
+    assert [path.name for path in file.parent.iterdir() if "COMMIT_EDITMSG" in path.name] == ["COMMIT_EDITMSG"]
 
 
 def test_under_pre_commit(pre_commit: PreCommit, cli: Cli) -> None:
