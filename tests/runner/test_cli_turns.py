@@ -204,6 +204,34 @@ def test_kill_ends_what_goes_on_and_then_resumes(cli: Cli) -> None:
     assert cli.attempt(2).survivors == ()
 
 
+def test_stop_ends_what_goes_on_and_leaves_it_to_be_resumed(cli: Cli) -> None:
+    """By its branch's name, from another branch."""
+    session, branch = cli.begin("codex").session, cli.repo.git("branch", "--show-current")
+    work = Working(cli, "resume", "one")
+    cli.repo.switch_new("other")
+    handle = cli.record().handle
+    done = cli.ok("stop", branch)
+    assert done.lines[0] == f"git-agent: ending the running attempt of run {handle}"
+    assert done.lines[1].startswith(
+        f"git-agent: stopped run {handle} (codex, branch '{branch}'); to continue: git agent "
+    )
+    told = work.process.communicate(timeout=PATIENCE)[1].decode()
+    assert "warning: codex: interrupted: ended by git agent stop, process " in told
+    until_gone(work.tool)
+    assert (cli.attempt(2).status, cli.record().session) == ("interrupted", session)
+    assert cli.ok("stop", handle).lines == [f"git-agent: run {handle} is not running"]
+
+
+def test_stop_all_ends_what_runs_and_settles_what_its_git_agent_left(cli: Cli) -> None:
+    cli.begin("codex")
+    assert cli.ok("stop", "--all").lines == ["git-agent: nothing is running"]
+    left = Left(cli)
+    cli.ok("stop", "--all")
+    record = cli.record(left.handle)
+    assert (record.status, cli.attempt(record.attempts, left.handle).status) == ("interrupted", "interrupted")
+    assert cli.run("stop", "--all", left.handle).status == 129
+
+
 def test_kill_ends_an_engine_whose_git_agent_is_gone(cli: Cli) -> None:
     cli.begin("codex")
     work = Working(cli, "resume", "one", work="trap '' INT TERM")

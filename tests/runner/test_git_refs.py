@@ -157,13 +157,6 @@ def test_reflog_of_a_branch_with_a_hostile_name(repo: GitRepo, name: str) -> Non
     assert refs.reflog(facts, "no-such-branch") is None
 
 
-def test_dirty(repo: GitRepo) -> None:
-    facts = repo.facts()
-    assert not refs.dirty(facts)
-    (repo.path / "new").write_text("")
-    assert refs.dirty(facts)
-
-
 @pytest.mark.parametrize("form", ["sha1", "sha256"])
 def test_commit_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     repo = make(tmp_path / "r", f"--object-format={form}")

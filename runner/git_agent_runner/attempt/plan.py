@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from git_agent_extractors.model import NO_SESSION
@@ -71,15 +72,31 @@ class Plan(NamedTuple):
 
 
 def choose_engine(ctx: Context, name: str | None) -> Engine:
-    """The engine asked for, or the configured one. Raises UserError `engine_unset` or `engine_unknown`."""
+    """The engine asked for, or the configured one, or else the only one that is installed.
+
+    Raises UserError `engine_unset` or `engine_unknown`.
+    """
     chosen = name or ctx.settings.engine
     if chosen:
         return load(chosen)
+    if (only := _only_installed(ctx)) is not None:
+        return only
     raise UserError(
         "no engine: give one with -e, or set agent.engine",
         code="engine_unset",
         hints=("git config --global agent.engine claude", f"engines are: {', '.join(MODULES)}"),
     )
+
+
+def _only_installed(ctx: Context) -> Engine | None:
+    from git_agent_runner.engines.probe import find_binary
+
+    found = []
+    for engine in map(load, MODULES):
+        with suppress(UserError):
+            find_binary(engine, ctx.settings.binaries.get(engine.name), ctx.environ, ctx.repo.top)
+            found.append(engine)
+    return found[0] if len(found) == 1 else None
 
 
 def plan_start(

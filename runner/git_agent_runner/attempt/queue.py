@@ -36,8 +36,8 @@ def wait(ctx: Context, record: Record, session: str | None) -> Record:
     return ctx.runs.read(record.handle)._replace(branch=record.branch)
 
 
-def end_live(ctx: Context, record: Record) -> Record:
-    """End the attempt of the run that is going on, if one is; the record as it is then.
+def end_live(ctx: Context, record: Record, command: str = "resume --kill") -> Record:
+    """End the attempt of the run that is going on, if one is; the record as it is then. `command`: which one ends it.
 
     Its git-agent is asked to end its engine's tree and to settle the attempt. What does not answer is ended here.
     Raises UserError `inside_run`, and `run_live` where something survives even that.
@@ -47,7 +47,7 @@ def end_live(ctx: Context, record: Record) -> Record:
     _refuse_inside(ctx, record, "end itself")
     refuse_original(ctx, record)
     say(f"ending the running attempt of run {record.handle}")
-    attempts.name_ender(ctx.layout, record, f"git agent resume --kill, process {os.getpid()}")
+    attempts.name_ender(ctx.layout, record, f"git agent {command}, process {os.getpid()}")
     _signal_owner(ctx, record, signal.SIGTERM)
     if not _ended_within(ctx, record, _GRACE if locks.is_locked(ctx.layout.run_lock(record.handle)) else 0):
         survivors = _end_engine(ctx, record)

@@ -22,6 +22,7 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines import arguments, load
 from git_agent_runner.find.lookup import resume_line
+from git_agent_runner.git import changes
 from git_agent_runner.process.capture import Outlet
 from git_agent_runner.process.lifetime import Outcome
 from git_agent_runner.store.records import attempts
@@ -164,6 +165,9 @@ def _summary(ctx: Context, done: Finished, ours: Exit) -> Summary:
         engine=record.agent_name,
         session=session_text(record),
         branch=f"{record.branch or '(detached)'} @ {commit[:7]}",
+        changes=changes.words(
+            changes.between(ctx.repo, attempt.head_before, attempt.head_after), done.settled.uncommitted
+        ),
         run=f"{os.path.relpath(ctx.layout.run(record.run_id), ctx.cwd)}  {facts}{verdict}",
         resume=_resume(ctx, done.settled),
     )

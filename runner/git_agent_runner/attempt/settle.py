@@ -24,7 +24,7 @@ from git_agent_runner.engines import load, profile
 from git_agent_runner.engines.redact import fit
 from git_agent_runner.find import pointing, tie
 from git_agent_runner.find.running import hold
-from git_agent_runner.git import HEADS, discover, refs, scrubbed
+from git_agent_runner.git import HEADS, changes, discover, refs, scrubbed
 from git_agent_runner.process.lifetime import Outcome
 from git_agent_runner.store.files.layout import handle_of
 from git_agent_runner.store.notes import writing
@@ -38,8 +38,8 @@ class Settled(NamedTuple):
     """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
 
     `pointed`: the run's branch names it, so that a resume on that branch finds it. `left`: where the engine left HEAD,
-    if it is elsewhere than before. `exists`: there is a session to resume. `again` is the run that the branch has once
-    more, since no session came of this one.
+    if it is elsewhere than before; `uncommitted`: how many entries it left so. `exists`: there is a session to resume.
+    `again` is the run that the branch has once more, since no session came of this one.
     """
 
     record: Record
@@ -49,6 +49,7 @@ class Settled(NamedTuple):
     warnings: tuple[str, ...]
     pointed: bool
     left: Left | None
+    uncommitted: int
     exists: bool
     again: str | None
 
@@ -89,6 +90,7 @@ def settle(
     left = before and leaving.left(leaving.now(where, ctx.environ), before, record)
     if left and left.made and mine:
         record = record._replace(branch=left.branch)
+    uncommitted = _uncommitted(where)
     since = pointing.since(ctx, record.branch, begun)
     attempt = attempt._replace(
         branch=record.branch,
@@ -101,7 +103,7 @@ def settle(
         reported_session=verdict.reported,
         parent_session=verdict.parent,
         head_after=tip(where, record.branch),
-        dirty=_dirty(where),
+        dirty=None if uncommitted is None else uncommitted > 0,
         survivors=outcome.survivors,
         error=outcome.write_error or transcript.error,
     )
@@ -123,7 +125,7 @@ def settle(
         pointed = _warning(pointing.point_again, ctx, record, attempt) if owner and not again else None
     warnings = tuple(text for text in (removed, noted, pointed, kept) if text)
     named = owner is not None and pointed is None and again is None and removed is None
-    return Settled(record, attempt, verdict, transcript, warnings, named, left, exists, again)
+    return Settled(record, attempt, verdict, transcript, warnings, named, left, uncommitted or 0, exists, again)
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
@@ -225,9 +227,9 @@ def tip(where: Repository, branch: str | None) -> str | None:
     return refs.commit_of(where, "HEAD") if os.path.isdir(where.git_dir) else None
 
 
-def _dirty(where: Repository) -> bool | None:
+def _uncommitted(where: Repository) -> int | None:
     try:
-        return refs.dirty(where)
+        return changes.uncommitted(where)
     except UserError:
         return None  # the engine has removed the work tree
 

@@ -20,11 +20,10 @@ from git_agent_runner.conversation import fork
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.engines import arguments, load
-from git_agent_runner.find.lookup import Where, find, found_record, resume_line
+from git_agent_runner.find.lookup import Where, found_record, named, resume_line
 from git_agent_runner.git import refs
 from git_agent_runner.store import pointer
-from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX, new_handle, new_run_id
-from git_agent_runner.store.records.index import PREFIX_LENGTH
+from git_agent_runner.store.files.layout import new_handle, new_run_id
 from git_agent_runner.windows import handover
 
 SCHEMA = 1
@@ -34,7 +33,7 @@ SCHEMA = 1
 @click.argument("words", metavar="[HANDLE | BRANCH] [MESSAGE]", nargs=-1)
 @click.option("-e", "--engine", metavar="ENGINE", help="The engine of the copy (default: the run's own).")
 @click.option("--commit", metavar="REV", help="The conversation as it was when this commit was made.")
-@click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. a single word.")
+@click.option("-m", "--message", "message_text", metavar="TEXT", help="The message, e.g. a single word.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("-n", "--dry-run", is_flag=True, help="Print what would be copied, and the exact command.")
 @click.option(
@@ -110,18 +109,12 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
     if not words or (len(words) == 1 and (words[0] == "-" or any(map(str.isspace, words[0])))):
         return found_record(ctx, Where(), verbose=verbose, ties=False), (*words, None)[0]
     name, message = words[0], words[1] if len(words) == 2 else None
-    if PREFIX_LENGTH <= len(name) <= HANDLE_LENGTH and not name.strip(HEX):
-        found = find(ctx, Where(handle=name), verbose=verbose, ties=False)
-        if isinstance(found, Record):
-            return found, message
-        if found.code != "unknown_handle":
-            raise found
-    found = find(ctx, Where(branch=name), verbose=verbose, ties=False)
-    if isinstance(found, UserError):
-        if len(words) == 1 and found.code in ("no_run", "branch_unknown"):
-            found.hints = (f"to send the word itself: git agent fork --message={name}", *found.hints)
-        raise found
-    return found, message
+    try:
+        return named(ctx, name, verbose=verbose, ties=False), message
+    except UserError as error:
+        if len(words) == 1 and error.code in ("no_run", "branch_unknown", "unknown_handle"):
+            error.hints = (f"to send the word itself: git agent fork --message={name}", *error.hints)
+        raise
 
 
 def _attached(ctx: Context, forking: fork.Fork, request: Request) -> tuple[str, ...]:

@@ -22,31 +22,25 @@ from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.core.text import shown
-from git_agent_runner.find.lookup import Where, found_record
+from git_agent_runner.find.lookup import named
 from git_agent_runner.store.records import attempts
 
 SCHEMA = 1
 
 
 @click.command(short_help="Show a run's messages and tool calls")
-@click.argument("handle", required=False)
+@click.argument("name", metavar="[HANDLE|BRANCH]", required=False)
 @click.option("--attempt", "number", type=click.IntRange(min=1), metavar="N", help="Only this attempt.")
 @click.option("--full", is_flag=True, help="Show the results of tools in full.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
 @click.option("--no-pager", is_flag=True, help="On a terminal, print without a pager.")
-def command(handle: str | None, number: int | None, full: bool, as_json: bool, no_pager: bool) -> int:
-    """Show the messages and tool calls of the run HANDLE, or of this branch's run: all attempts, oldest
+def command(name: str | None, number: int | None, full: bool, as_json: bool, no_pager: bool) -> int:
+    """Show the messages and tool calls of the run HANDLE, of BRANCH's run, or of this branch's: all attempts, oldest
     first."""
     ctx = context.look()
-    record = found_record(ctx, Where(handle))
+    record = named(ctx, name)
     found, problems = attempts.readable(ctx.layout, record.run_id)
-    told = [attempt for attempt in found if number in (None, attempt.number)]
-    if number is not None and not told:
-        raise UserError(
-            f"run {record.handle} has no attempt {number}",
-            code="unknown_attempt",
-            hints=(f"it has {record.attempts}: git agent show {record.handle}",),
-        )
+    told = attempts.chosen(record, found, number) if number else found
     if as_json:
         for attempt in told:
             _print_objects(ctx, attempt)

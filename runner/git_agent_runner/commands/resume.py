@@ -37,7 +37,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
     type=click.Choice(["read", "edit", "full"]),
     help="What the agent may do from now on; replaces recorded permissions.",
 )
-@click.option("--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
+@click.option("-m", "--message", "message_text", metavar="TEXT", help="The message, e.g. one that begins with a dash.")
 @click.option("--message-file", metavar="FILE", help="Read the message from FILE.")
 @click.option("--attach", metavar="FILE", help="Show the agent the end of this log (`-`: standard input), as data.")
 @click.option("-i", "--interactive", is_flag=True, help="Open the session in this terminal.")

@@ -16,9 +16,11 @@ from git_agent_runner.context import Context
 from git_agent_runner.core.errors import UsageError, UserError
 from git_agent_runner.core.marks import DETACHED
 from git_agent_runner.core.model import AgentMode
+from git_agent_runner.core.text import shown
 from git_agent_runner.engines import wording
 from git_agent_runner.find.lookup import newest_with_session
 from git_agent_runner.find.resolve import at_hand
+from git_agent_runner.git import run
 from git_agent_runner.store import pointer
 from git_agent_runner.windows import handover
 
@@ -33,8 +35,9 @@ from git_agent_runner.windows import handover
     type=click.Choice(["read", "edit", "full"]),
     help="What the agent may do (default: agent.mode, else the engine's own).",
 )
-@click.option("--prompt", "prompt_text", metavar="TEXT", help="The prompt, e.g. one that begins with a dash.")
+@click.option("-m", "--prompt", "prompt_text", metavar="TEXT", help="The prompt, e.g. one that begins with a dash.")
 @click.option("--prompt-file", metavar="FILE", help="Read the prompt from FILE.")
+@click.option("-c", "--create", metavar="BRANCH", help="Create this branch and switch to it first.")
 @click.option("--resume", is_flag=True, help="Continue this branch's newest session, or start one.")
 @click.option("--strict", is_flag=True, help="With --resume: fail instead of starting a new session.")
 @click.option(
@@ -62,6 +65,7 @@ def command(  # noqa: PLR0917  click passes options by name
     agent_mode: AgentMode | None,
     prompt_text: str | None,
     prompt_file: str | None,
+    create: str | None,
     resume: bool,
     strict: bool,
     timeout: float | None,
@@ -77,6 +81,10 @@ def command(  # noqa: PLR0917  click passes options by name
     What follows -- goes to the engine: git agent start -e codex "fix the test" -- --model gpt-5.
     """
     parse.only_one({"--raw": raw, "--json": as_json}, {"--raw": raw, "-i": interactive})
+    branches = {"--branch": bool(names), "--branches-from": file is not None}
+    parse.only_one(
+        *({"-c": create is not None, name: given} for name, given in {**branches, "--resume": resume}.items())
+    )
     if strict and not resume:
         raise UsageError(
             "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
@@ -117,11 +125,24 @@ def command(  # noqa: PLR0917  click passes options by name
         none = isinstance(found, UserError) and found.code == "no_run"
         return go(ctx, request, "lenient" if none and not strict else unattended(ctx, strict=strict), found)
     plan = plan_start(ctx, choose_engine(ctx, engine), request.given, message, interactive=interactive, mode=agent_mode)
+    if create is not None:  # what keeps the run from starting was found out before
+        ctx = _on_new_branch(ctx, create)
+        plan = plan_start(ctx, plan.engine, request.given, message, interactive=interactive, mode=agent_mode)
     if verbose:
-        say(f"engine {plan.engine.name}, from {'-e' if engine else 'agent.engine'}; directory '{plan.invocation.cwd}'")
+        source = "from -e" if engine else "from agent.engine" if ctx.settings.engine else "the only one installed"
+        say(f"engine {plan.engine.name}, {source}; directory '{plan.invocation.cwd}'")
     if line := _replaces(ctx):
         say(line)
     return told(ctx, plan, attempt(ctx, plan, request), request, "fail")
+
+
+def _on_new_branch(ctx: Context, name: str) -> Context:
+    """The branch is made where HEAD is. Raises UserError `branch_invalid`, and GitError for one that exists."""
+    if name.startswith("-"):
+        raise UserError(f"'{shown(name)}' is not a branch name", code="branch_invalid", hints=("give another one",))
+    run(("switch", "--quiet", "--create", name), cwd=ctx.repo.top)
+    say(f"switched to the new branch '{shown(name)}'")
+    return context.load()
 
 
 def _replaces(ctx: Context) -> str | None:

@@ -65,7 +65,7 @@ _INDENT = " " * 10  # below the text of a summary's line
 
 
 class Summary(NamedTuple):
-    """The four lines after an attempt."""
+    """The lines after an attempt; that of changes is left out where there are none."""
 
     handle: str
     engine: str
@@ -73,6 +73,7 @@ class Summary(NamedTuple):
     branch: str
     run: str
     resume: str
+    changes: str = ""
 
 
 def print_summary(summary: Summary) -> None:
@@ -80,6 +81,7 @@ def print_summary(summary: Summary) -> None:
     rows = (
         ("handle", f"{summary.handle}   {summary.engine} · {summary.session}"),
         ("branch", summary.branch),
+        *([("changes", summary.changes)] if summary.changes else []),
         ("run", summary.run),
         ("resume", summary.resume),
     )

@@ -16,6 +16,8 @@ from git_agent_runner.find import detached
 from git_agent_runner.find.resolve import Resolved, resolve
 from git_agent_runner.find.search import Search
 from git_agent_runner.git import trees
+from git_agent_runner.store.files.layout import HANDLE_LENGTH, HEX
+from git_agent_runner.store.records.index import PREFIX_LENGTH
 
 if TYPE_CHECKING:
     from git_agent_runner.store.records.rows import Row
@@ -95,6 +97,23 @@ def found_record(ctx: Context, where: Where, *, verbose: bool = False, ties: boo
     if isinstance(found, UserError):
         raise found
     return found
+
+
+def named(ctx: Context, name: str | None, *, verbose: bool = False, ties: bool = True) -> Record:
+    """The run of a handle or its beginning, else of a branch; this branch's without a name. Raises the reason when
+    there is none.
+    """
+    if name is not None and PREFIX_LENGTH <= len(name) <= HANDLE_LENGTH and not name.strip(HEX):
+        found = find(ctx, Where(handle=name), verbose=verbose, ties=ties)
+        if isinstance(found, Record):
+            return found
+        if found.code != "unknown_handle":
+            raise found
+        of_branch = find(ctx, Where(branch=name), verbose=verbose, ties=ties)
+        if isinstance(of_branch, Record):
+            return of_branch
+        raise found
+    return found_record(ctx, Where(branch=name), verbose=verbose, ties=ties)
 
 
 def newest_with_session(ctx: Context, engine: str | None) -> Record | UserError:

@@ -304,12 +304,6 @@ def likenesses(repo: Repository, oids: Iterable[str]) -> list[tuple[str, str, st
     return [(who, tree, subject) for who, tree, subject in (line.split("\0") for line in told)]
 
 
-def dirty(repo: Repository) -> bool:
-    """Does this work tree hold changes or untracked files? Asked without taking the index lock."""
-    env = {"GIT_OPTIONAL_LOCKS": "0"}
-    return bool(run(("status", "--porcelain", "-z"), git_dir=repo.git_dir, cwd=repo.top, env=env).out)
-
-
 def commit_summary(repo: Repository, oid: str) -> CommitSummary | None:
     """A commit for a person, by its full name; None if it is gone, or no commit."""
     if not is_oid(oid):

@@ -15,6 +15,7 @@ from git_agent_runner.core.model import Attempt, Earlier, Record
 from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.engines import load
 from git_agent_runner.find.lookup import resume_line
+from git_agent_runner.git import changes
 from git_agent_runner.git.refs import commit_summary
 from git_agent_runner.maintain.doctor.sessions import expiring
 from git_agent_runner.store.files.liveness import living
@@ -133,6 +134,7 @@ def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[
         ("started", attempt.started_at),
         ("command", command_line(attempt.argv)),
         ("message", _short(attempt.message)),
+        *(("commits" if not at else "", text) for at, text in enumerate(_commits(ctx, attempt))),
         ("said", _short(found.final_message if found else None)),
         ("unread", ", ".join(found.warnings) if found else ""),
         ("error", attempt.error or ""),
@@ -140,6 +142,12 @@ def _attempt_rows(ctx: Context, record: Record, attempt: Attempt) -> list[tuple[
         ("files", os.path.relpath(ctx.layout.attempt(record.run_id, attempt.number), ctx.cwd)),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _commits(ctx: Context, attempt: Attempt) -> list[str]:
+    """What it has committed, newest first, and in numbers."""
+    found = changes.words(changes.between(ctx.repo, attempt.head_before, attempt.head_after), 0)
+    return [found, *changes.subjects(ctx.repo, attempt.head_before, attempt.head_after)] if found else []
 
 
 def _found(ctx: Context, attempt: Attempt) -> Transcript | None:

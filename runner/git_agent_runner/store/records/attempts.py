@@ -187,6 +187,19 @@ def readable(layout: Layout, run_id: str) -> tuple[list[Attempt], list[str]]:
     return found, problems
 
 
+def chosen(record: Record, found: list[Attempt], number: int | None) -> list[Attempt]:
+    """All of them, or the one of that number. Raises UserError `unknown_attempt`."""
+    told = [attempt for attempt in found if number in (None, attempt.number)]
+    if told:
+        return told
+    which = "no attempt that can be read" if number is None else f"no attempt {number}"
+    raise UserError(
+        f"run {record.handle} has {which}",
+        code="unknown_attempt",
+        hints=(f"it has {record.attempts}: git agent show {record.handle}",),
+    )
+
+
 def latest(layout: Layout, run_id: str) -> Attempt | None:
     """The newest attempt that can be read: one that cannot must not hide the run's others."""
     for number in reversed(numbers(layout, run_id)):
