@@ -75,10 +75,10 @@ def test_each_mode_lets_the_agent_do_what_it_says(world: World) -> None:
         refused(world.agent("resume", "--mode", "read", "MK2"), "'read'")
     else:
         succeeded(world.agent("resume", "--mode", "read", "MK2 WRITEFILE two"))
-        world.resume("MK3 EDITFILE three")
+        world.resume(f"MK3 EDITFILE {world.repo}/three")
         assert not (world.repo / "two").exists()
         assert not (world.repo / "three").exists()
-    succeeded(world.agent("resume", "--mode", "edit", "MK4 EDITFILE four"))
+    succeeded(world.agent("resume", "--mode", "edit", f"MK4 EDITFILE {world.repo}/four"))
     assert (world.repo / "four").exists()
     world.carried("MK1", "MK4")
 
