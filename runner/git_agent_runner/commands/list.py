@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import click
 
+from git_agent_extractors.model import Status
 from git_agent_runner import context
+from git_agent_runner.console import parse
 from git_agent_runner.console.lines import hint, print_json, table, warn
 from git_agent_runner.context import Context, timestamp
-from git_agent_runner.core.clock import age, moment, told
+from git_agent_runner.core.clock import age, duration, moment, told
+from git_agent_runner.core.errors import UsageError
 from git_agent_runner.core.model import Note, State
+from git_agent_runner.core.text import shown
 from git_agent_runner.find.identity import Identities
 from git_agent_runner.git import refs
 from git_agent_runner.store.records import attempts, listing
@@ -21,22 +25,58 @@ from git_agent_runner.store.records.rows import Row
 NEWEST = 50
 NOTED = "noted"  # the status of a run that only a note knows
 SCHEMA = 1
+STATES = (*get_args(State)[:-1], *get_args(Status), NOTED)  # a finished run is what its last attempt came to
+
+
+class Wanted(NamedTuple):
+    """Which runs a person asked for. `since` is in seconds since the epoch."""
+
+    branches: tuple[str, ...]
+    engine: str | None
+    state: str | None
+    since: float
+
+    def fits(self, ctx: Context, row: Row) -> bool:
+        return (
+            (not self.branches or row.branch in self.branches)
+            and self.engine in (None, row.agent_name)
+            and (moment(row.updated_at) or 0.0) >= self.since
+            and self.state in (None, status(ctx, row, _state(ctx, row)))
+        )
 
 
 @click.command(short_help="List runs, newest first")
+@click.argument("branches", metavar="[BRANCH]...", nargs=-1)
+@click.option("-e", "--engine", metavar="ENGINE", help="Only runs of this engine.")
+@click.option("--state", type=click.Choice(STATES), metavar="STATE", help="Only runs in this state: running, failed, …")
+@click.option("--since", metavar="TIME", help="Only runs at work since then: 2h, 7d, 2026-11-27.")
+@click.option("-n", "count", type=click.IntRange(min=1), metavar="N", help=f"The newest N (default {NEWEST}).")
 @click.option("--all", "everything", is_flag=True, help=f"All runs, reviews among them, not the newest {NEWEST}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(everything: bool, as_json: bool) -> int:
-    """List this repository's runs, those of all branches and work trees, newest first."""
-    ctx = context.look()
+def command(
+    branches: tuple[str, ...],
+    engine: str | None,
+    state: str | None,
+    since: str | None,
+    count: int | None,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """List this repository's runs, those of all branches and work trees or of each BRANCH, newest first."""
+    parse.only_one({"--all": everything, "-n": count is not None})
     now = time.time()
-    wanted = listing.ListRequest(None if everything else NEWEST, reviews=everything)
-    found = listing.listing(ctx.layout, now, wanted, ctx.runs.warn)
+    wanted = Wanted(branches, engine, state, _since(since, now))
+    ctx = context.look()
+    newest = None if everything else count or NEWEST
+    some = any((branches, engine, state, since))
+    found = listing.listing(ctx.layout, now, listing.ListRequest(None if some else newest, everything), ctx.runs.warn)
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
-    if noted := _noted(ctx, [row.handle for row in rows]) if everything or len(rows) < NEWEST else []:
-        newest_first = sorted([*rows, *noted], key=lambda row: moment(row.updated_at) or 0.0, reverse=True)
-        rows = newest_first if everything else newest_first[:NEWEST]
+    if some or newest is None or len(rows) < newest:
+        noted = _noted(ctx, [row.handle for row in rows])
+        rows = sorted([*rows, *noted], key=lambda row: moment(row.updated_at) or 0.0, reverse=True) if noted else rows
+    rows = [row for row in rows if wanted.fits(ctx, row)] if some else rows
+    rows = rows[:newest]
     gone = refs.missing(ctx.repo, filter(None, (row.start_commit for row in rows))) if rows else set()
     if as_json:
         runs = [_object(ctx, row, row.start_commit in gone) for row in rows]
@@ -48,10 +88,21 @@ def command(everything: bool, as_json: bool) -> int:
         if any(row.status == NOTED for row in rows):
             hint("`noted` runs are known only from notes; to adopt one: git agent adopt HANDLE")
     else:
-        print('no runs yet: git agent start "<prompt>"')
+        print("no such runs" if some else 'no runs yet: git agent start "<prompt>"')
     for problem in found.problems:
         warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
     return 0
+
+
+def _since(text: str | None, now: float) -> float:
+    """A time, or how long ago it was. Raises UsageError."""
+    if text is None:
+        return 0.0
+    ago = duration(text)
+    then = moment(text) if ago is None else now - ago
+    if then is None:
+        raise UsageError(f"invalid time '{shown(text)}'", hints=("write how long ago: 2h, 7d; or a date: 2026-11-27",))
+    return then
 
 
 def _noted(ctx: Context, known: list[str]) -> list[Row]:
