@@ -70,7 +70,7 @@ def _rows(samples: dict[str, list[Sample]]) -> list[Row]:
 
 
 def _added(samples: dict[str, list[Sample]], name: str, yard: tuple[str, Sequence[Sample]], limits: Limits) -> Row:
-    """What each round took longer, as if it were a process of its own."""
+    """What each round took longer, as if it were its own process."""
     rounds = zip(samples[f"{name}, none"], samples[f"{name}, ours"], strict=True)
     added = [Sample(more.wall - less.wall, more.cpu - less.cpu, 0) for less, more in rounds]
     return row(f"ours add to {name}", added, yard, limits)
@@ -81,7 +81,7 @@ def _case(site: Site, name: str, argv: tuple[str, ...], tree: str) -> Case:
 
 
 def _tree(site: Site, git: str, folder: Path, branch: str, commits: int) -> str:
-    """A work tree on a branch without a run, with commits of its own that no note stands on."""
+    """A work tree on a branch without a run, with commits of its own that no note is on."""
     top, tree = site.trees[RUN], str(folder / branch)
 
     def run(*words: str) -> None:

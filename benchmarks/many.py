@@ -93,7 +93,7 @@ def _commits(site: Site, hooks: Path, pointers: int) -> Iterator[tuple[Case, Lim
 
 
 def _watch(site: Site, seconds: int) -> Row:
-    """Runs that are at work and silent, which a watch only waits for."""
+    """Runs that are running and silent, which a watch only waits for."""
     policy = (program(site.env, "git"), "-C", site.trees[RUN], "config", "agent.onDead", "resume")
     subprocess.run(policy, env=site.env, check=True)
     with ExitStack() as held:

@@ -30,7 +30,7 @@ RESUMED = {"feature/claude": "claude", "feature/codex": "codex", NOTED: "claude"
 
 class Size(NamedTuple):
     """How many of each; `sessions` in the store of each engine. `attempts`: has each record a run directory? `stopped`:
-    that many of the newest runs were interrupted, each in a work tree of its own.
+    that many of the newest runs were interrupted, each in its own work tree.
     """
 
     records: int = 10_000

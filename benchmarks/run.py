@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _alone(name: str, options: argparse.Namespace) -> int:
-    """In a process of its own, since the memory of this one would count as its children's."""
+    """In its own process, since the memory of this one would count as its children's."""
     flags = [f"--{flag}" for flag in ("quick", "check") if getattr(options, flag)]
     return subprocess.run(
         (sys.executable, __file__, name, f"--rounds={options.rounds}", *flags), check=False
@@ -68,7 +68,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def table(rows: Iterable[tuple[str, ...]]) -> str:
-    """Columns of Markdown, so that what is printed can stand in docs/benchmarks.md as it is."""
+    """Columns of Markdown, so that what is printed can be in docs/benchmarks.md as it is."""
     lines = [HEADER, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     ruled = [lines[0], tuple("-" * width for width in widths), *lines[1:]]

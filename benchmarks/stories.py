@@ -1,7 +1,7 @@
 """Long transcripts of each engine, of short or of long lines: one turn, over and over.
 
 A line holds what the engine puts into it beside its text (codex 0.171, claude 2.1, gemini 0.61, opencode 1.18). The
-short lines leave out what tells nothing, but not the session of claude and opencode, nor the time of gemini.
+short lines leave out what reports nothing, but not the session of claude and opencode, nor the time of gemini.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Write what a repository of pre-commit hooks alone holds: the manifest, and a package that needs the released one.
+"""Write the content of a repository that has only our pre-commit hooks: the manifest, and a package that depends on the
+released one.
 
 A team that names such a repository clones no sources and no recordings. The program is a dependency of the package, not
 of each hook, so that `additional_dependencies` in a team's file add to it and do not replace it.

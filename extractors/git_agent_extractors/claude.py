@@ -144,14 +144,14 @@ def _retry(obj: Object) -> Events:
 
 # Subtypes of `system`, and why they are no part of the story.
 IGNORED = {
-    "background_tasks_changed": "a list of what the sub-agents' own events tell",
-    "compact_boundary": "the conversation was shortened: nothing is said by it",
+    "background_tasks_changed": "a list of what the sub-agents' own events report",
+    "compact_boundary": "the conversation was shortened: no message of it",
     "hook_response": "of the person's own hooks, whose output may hold anything",
     "hook_started": "of the person's own hooks",
     "session_title_changed": "for the list of sessions",
     "status": "what the terminal form shows while it waits",
-    "task_started": "a sub-agent's doing: the tool call that starts it is told",
-    "task_updated": "a sub-agent's doing: its end is told",
+    "task_started": "a sub-agent's doing: the tool call that starts it is reported",
+    "task_updated": "a sub-agent's doing: its end is reported",
 }
 
 

@@ -57,7 +57,7 @@ def _error(obj: Object) -> Events:
 
 KINDS: dict[str, Handler] = {
     "thread.started": Ignored("its id is the session, and is read as that"),
-    "turn.started": Ignored("says nothing of the turn"),
+    "turn.started": Ignored("reports nothing about the turn"),
     "turn.completed": _turn_completed,
     "turn.failed": _turn_failed,
     "error": _error,
@@ -77,7 +77,7 @@ def _old_command(msg: Object) -> Events:
 # Before 0.44: {"id":"0","msg":{"type":…}} (codex/0.29.0/start-json). No event is the end there: a message that no
 # tool call follows is.
 _OLD: dict[str, Handler] = {
-    "task_started": Ignored("says nothing of the turn"),
+    "task_started": Ignored("reports nothing about the turn"),
     "agent_message": lambda msg: (Event("message", text(msg, "message")), end("completed")),
     "agent_reasoning": reasoning,
     "exec_command_begin": _old_command,

@@ -133,11 +133,11 @@ _COMPLETED: dict[str, Handler] = {
 }
 # Items, and why one of their events is not part of the story; `_STARTED` and `_COMPLETED` have the others.
 IGNORED = {
-    "todo_list": "the agent's plan: what comes of it is told",
-    "web_search": "told when it is complete: it may begin without its query",
-    "agent_message": "told when it is complete",
-    "reasoning": "told when it is complete",
-    "file_change": "told when it is complete",
+    "todo_list": "the agent's plan: its results are reported",
+    "web_search": "reported when it is complete: it may begin without its query",
+    "agent_message": "reported when it is complete",
+    "reasoning": "reported when it is complete",
+    "file_change": "reported when it is complete",
 }
 
 

@@ -102,14 +102,14 @@ def _abort(obj: Object) -> Events:
 
 
 def _result(obj: Object) -> Events:
-    """A failure was told by `session.error` before, a Ctrl-C by `abort`: after that it says 0."""
+    """A failure was reported by `session.error` before, a Ctrl-C by `abort`: after that it says 0."""
     usage = Event("usage", data=numbers(table(obj, "usage"), {"premium_requests": "premiumRequests"}))
     return (usage, end("completed")) if obj.get("exitCode") == 0 else (usage,)
 
 
 _PIECE = Ignored("a piece of what follows whole")
 _STATE = Ignored("the state of copilot itself")
-_AGENT = Ignored("a sub-agent's doing: the tool call that starts it is told, and its result")
+_AGENT = Ignored("a sub-agent's doing: the tool call that starts it is reported, and its result")
 _ASKED = Ignored("a question that nobody is there to answer: the tool's result says so")
 
 # The types of the schema that 1.0.102 unpacks (session-events.schema.json), as far as a prompt can lead to them.
@@ -135,13 +135,13 @@ KINDS: dict[str, Handler] = {
     "tool.execution_partial_result": _PIECE,
     "tool.execution_progress": _PIECE,
     "assistant.intent": Ignored("what the model said it is about, for a line of the screen"),
-    "assistant.turn_start": Ignored("says nothing of the turn"),
-    "assistant.turn_end": Ignored("says nothing of the turn"),
-    "assistant.turn_retry": Ignored("the failed call is told"),
+    "assistant.turn_start": Ignored("reports nothing about the turn"),
+    "assistant.turn_end": Ignored("reports nothing about the turn"),
+    "assistant.turn_retry": Ignored("the failed call is reported"),
     "assistant.idle": _STATE,
-    "model.call_finished": Ignored("a failure is told by model.call_failure"),
-    "model.call_final_result": Ignored("a failure is told by session.error"),
-    "agent.interrupted": Ignored("told by abort"),
+    "model.call_finished": Ignored("a failure is reported by model.call_failure"),
+    "model.call_final_result": Ignored("a failure is reported by session.error"),
+    "agent.interrupted": Ignored("reported by abort"),
     "assistant.server_tool_progress": _PIECE,
     "session.info": Ignored("a line for the screen: what went wrong has events of its own"),
     "session.idle": _STATE,
@@ -183,11 +183,11 @@ KINDS: dict[str, Handler] = {
     "tool_search.activated": _STATE,
     "session.title_changed": Ignored("for the list of sessions"),
     "session.usage_info": Ignored("how full the context is"),
-    "session.usage_checkpoint": Ignored("the sum of what assistant.usage tells"),
-    "session.compaction_start": Ignored("the conversation was shortened: nothing is said by it"),
-    "session.compaction_complete": Ignored("the conversation was shortened: nothing is said by it"),
-    "session.truncation": Ignored("the conversation was shortened: nothing is said by it"),
-    "session.workspace_file_changed": Ignored("the tool that changed it is told"),
+    "session.usage_checkpoint": Ignored("the sum of what assistant.usage reports"),
+    "session.compaction_start": Ignored("the conversation was shortened: no message of it"),
+    "session.compaction_complete": Ignored("the conversation was shortened: no message of it"),
+    "session.truncation": Ignored("the conversation was shortened: no message of it"),
+    "session.workspace_file_changed": Ignored("the tool that changed it is reported"),
     "session.task_complete": Ignored("its summary is the answer again"),
     "session.shutdown": Ignored("numbers of the whole session"),
     "hook.start": Ignored("of the person's own hooks"),
@@ -196,7 +196,7 @@ KINDS: dict[str, Handler] = {
     "skill.invoked": Ignored("the text of a skill, which the model is given"),
     "skill.context_delivered": Ignored("the text of a skill, which the model is given"),
     "system.message": Ignored("copilot's own instructions to the model"),
-    "system.notification": Ignored("copilot's word to the model: a task in the background ended"),
+    "system.notification": Ignored("copilot's message to the model: a task in the background ended"),
     "subagent.started": _AGENT,
     "subagent.configured": _AGENT,
     "subagent.selected": _AGENT,

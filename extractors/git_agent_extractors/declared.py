@@ -33,14 +33,15 @@ Scalar = str | int | bool | None
 
 
 class Condition(NamedTuple):
-    """The value at `path` is one of `values`; numbers and truth values are told apart, as JSON does."""
+    """The value at `path` is one of `values`; numbers and truth values are distinguished, as JSON does."""
 
     path: Path
     values: tuple[Scalar, ...]
 
 
 class DeclaredStatus(NamedTuple):
-    """The status that the value at `path` stands for. One that is not listed ends nothing; an error is told by text."""
+    """The status that the value at `path` stands for. One that is not listed ends nothing; an error is given by
+    text."""
 
     path: Path
     values: Mapping[str, Status]
@@ -86,7 +87,7 @@ class SessionRule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """All that is said of reading one engine. `ignored` are event types that tell nothing, each with its reason.
+    """All that is reported of reading one engine. `ignored` are event types that tell nothing, each with its reason.
 
     `nonzero_fails`: an exit status above 0 says more than an end that went well.
     """
@@ -246,7 +247,7 @@ def _first_value(item: Object, path: Path) -> object:
 
 
 def values(value: object, path: Path) -> Iterator[object]:
-    """All that stands at the path."""
+    """All that is at the path."""
     for place, key in enumerate(path):
         if key == "*":
             inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -156,7 +156,7 @@ PROFILE = Profile(
     model=lambda obj: text(obj, "model") or None,
     reader=lambda _: NoText(),
     errors=(
-        # gemini/0.61.0/resume-unknown-json, exit 42; any other reason says nothing of whether the session is there
+        # gemini/0.61.0/resume-unknown-json, exit 42; any other reason does not show whether the session is there
         ErrorRule(
             re.compile(r"Error resuming session: (?:Invalid session identifier|No previous sessions found)"),
             "session_missing",

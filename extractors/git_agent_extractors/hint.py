@@ -5,7 +5,7 @@ or the person's. Those are indented, or padded with blanks to the width of the t
 recordings `interactive-*decoys` of each engine show. The hint is in its own column, its lines together and ended as
 a terminal ends them, at the very end of the output. The last one counts.
 
-Cannot be told apart: a tool's output that gemini frames just as it frames the hint, when the engine is killed within
+Cannot be distinguished: a tool's output that gemini frames just as it frames the hint, when the engine is killed within
 `REACH` bytes of drawing. After an orderly exit the real hint follows and wins.
 """
 

@@ -52,9 +52,9 @@ class Event(NamedTuple):
 
     `text` is what a person reads (the message, the command of a tool call, the output of a tool result, the
     error). `name` is the tool's name, or the engine's own type for an unknown event. `data` holds numbers for
-    `usage` (`input_tokens`, `output_tokens`, `cost_usd`, …; `model` may stand there too), `{"status": Status}` for
-    `end` and `error` (with `"fatal": False` the engine goes on, with `"retry": True` it tries again without saying why;
-    `"retry_after"` is how many seconds it asks to wait),
+    `usage` (`input_tokens`, `output_tokens`, `cost_usd`, …; `model` may be there too), `{"status": Status}` for
+    `end` and `error` (with `"fatal": False` the engine continues, with `"retry": True` it tries again without saying
+    why; `"retry_after"` is how many seconds it asks to wait),
     `{"value": str}` for `session`, `{"delta": True}` for a piece of a message, `{"failed": True}` for a tool's failure,
     and the raw object for `unknown`. `refused` is a tool that the engine did not let the agent use: `name` and `text`
     are those of its call, or empty where the call before it tells them.

@@ -1,6 +1,6 @@
 """Reading OpenCode: `run --format json` lines.
 
-Each carries the session as its own `sessionID`. Child sessions stand in a tool's metadata, and some versions let their
+Each carries the session as its own `sessionID`. Child sessions are in a tool's metadata, and some versions let their
 events through (anomalyco/opencode#47972): the first event is the root's. The default format names no session at all.
 """
 
@@ -64,7 +64,7 @@ def _error(obj: Object) -> Events:
 
 
 KINDS: dict[str, Handler] = {
-    "step_start": Ignored("what the step does is told by its parts"),
+    "step_start": Ignored("its parts report what the step does"),
     "step_finish": _step_finish,
     "text": _text,
     "reasoning": _reasoning,

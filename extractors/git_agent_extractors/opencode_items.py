@@ -23,7 +23,7 @@ def tool_use(name: str, words: str, output: str, failed: bool) -> Events:
 
 
 def command_failed(exit_status: object) -> bool:
-    """A command that exits above 0 is a "completed" tool all the same (opencode/1.18.33/tools)."""
+    """A command that exits above 0 is a "completed" tool anyway (opencode/1.18.33/tools)."""
     return isinstance(exit_status, int) and exit_status != 0
 
 
@@ -34,6 +34,6 @@ def step_finish(reason: str, tokens: Object, part: Object) -> Events:
     # Not part of `input` and `output`; most models have none.
     rest = numbers(tokens, {"reasoning_output_tokens": "reasoning"}) | numbers(table(tokens, "cache"), _CACHE)
     usage.update({name: count for name, count in rest.items() if count})
-    if reason in {"tool-calls", "unknown"}:  # the loop goes on
+    if reason in {"tool-calls", "unknown"}:  # the loop continues
         return (Event("usage", data=usage),)
     return (Event("usage", data=usage), end("completed" if reason == "stop" else "failed", name=reason))

@@ -47,7 +47,7 @@ class Ignored:
 class ErrorRule(NamedTuple):
     """A line of plain text by which an engine reports a failure; `pattern` is matched at the line's start.
 
-    `status` None is told by `classify`. Without `fatal` the engine goes on (a retry). `sure` holds even when the
+    `status` None is given by `classify`. Without `fatal` the engine continues (a retry). `sure` holds even when the
     engine exits 0 and the line stands among the model's own words.
     """
 
@@ -72,7 +72,7 @@ class TextReader(Protocol):
     """Reads an engine's blocks of plain text, line by line."""
 
     def line(self, text: str, raw: bytes) -> Events:
-        """Events that this line completes. `raw` is the line as it came: an id must stand in it unbroken."""
+        """Events that this line completes. `raw` is the line as it came: an id must be in it unbroken."""
 
 
 class NoText:
@@ -85,7 +85,7 @@ class NoText:
 class Profile(NamedTuple):
     """One engine. Every function is total: a JSON object may hold anything under any key.
 
-    Events of kind `error` may carry `{"fatal": False}` (the engine goes on) and `{"unsure": True}` (printed as
+    Events of kind `error` may carry `{"fatal": False}` (the engine continues) and `{"unsure": True}` (printed as
     text where the model's own words stand too); `message` events `{"delta": True}` are pieces of one message.
     """
 
@@ -113,7 +113,7 @@ class Profile(NamedTuple):
     pretty: bool = False
     # Usage events are per step, to be added up; else the last one counts.
     usage_adds: bool = False
-    # What is told in total where the rest adds up.
+    # What is reported in total where the rest adds up.
     usage_totals: frozenset[str] = frozenset()
     # An object that, as the first of its source, is the whole output: text after it makes it a quotation.
     closing: Callable[[Object], bool] = lambda _: False
@@ -125,7 +125,7 @@ class Profile(NamedTuple):
     blocks_on: tuple[Source, ...] = SOURCES
     # Says of many lines at once what `kinds` says of each; asked for when there is much to read.
     quick: Callable[[], Quick] | None = None
-    # Every failure is told by an event: a status above 0 without one is a signal that the engine caught.
+    # Every failure is given by an event: a status above 0 without one is a signal that the engine caught.
     tells_failures: bool = False
     # No event tells a failure of the whole: a status above 0 does, whatever the end says.
     nonzero_fails: bool = False
@@ -182,7 +182,7 @@ def _is_number(value: object) -> bool:
 
 
 def failure(message: str, status: Status | None = None, *, fatal: bool = True) -> Event:
-    """An error event; its status is told by its text unless known."""
+    """An error event; its status is given by its text unless known."""
     data: dict[str, Any] = {"status": status or classify(message)}
     if not fatal:
         data["fatal"] = False
@@ -205,7 +205,7 @@ def printed_error(rules: Sequence[ErrorRule], line: str, *, believed: bool) -> E
 
 
 def refused(tool: str = "", words: str = "") -> Event:
-    """A tool that the agent was not allowed to use; what is left empty is told by its call."""
+    """A tool that the agent was not allowed to use; what is left empty is given by its call."""
     return Event("refused", words, tool)
 
 

@@ -75,7 +75,7 @@ def _result(obj: Object) -> Events:
     words = text(obj, "result") or text(table(obj, "error"), "message")
     if obj.get("is_error") is True or text(obj, "subtype") != "success":
         return (*told, usage, end(_status(words), words or text(obj, "subtype")))
-    # The usage is the whole conversation's: that no token was spent is told by the message before.
+    # The usage is the whole conversation's: that no token was spent is given by the message before.
     return (*told, usage) if _api_error(words) else (*told, usage, end("completed"))
 
 

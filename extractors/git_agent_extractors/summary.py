@@ -14,7 +14,7 @@ from git_agent_extractors.scan import Scan
 _SIGNALLED = {129, 130, 131, 137, 143}
 
 _NAMES = 100
-# What is said and done, in which most of a long transcript consists.
+# What is reported and done, in which most of a long transcript consists.
 _TALK = frozenset({"message", "reasoning", "tool_call", "tool_result"})
 
 
@@ -93,7 +93,7 @@ class EventSummary:
             self._err(event)
 
     def _refuse(self, event: Event) -> None:
-        """What the event leaves open is told by the call before it."""
+        """What the event leaves open is given by the call before it."""
         tool, words = event.name or self._call.tool, event.text
         if not words and tool == self._call.tool:
             words = self._call.text

@@ -16,7 +16,7 @@ _MOVES = re.compile(_CSI + rb"[0-9;]*[A-Hdf]")
 _SEQUENCES = re.compile(
     _CSI
     + rb"[0-?]*[ -/]*[@-~]"
-    # OSC, DCS, SOS, PM, APC: a string up to BEL or ST. Without an end only its introducer is taken out.
+    # OSC, DCS, SOS, PM, APC: a string up to BEL or ST. Without an end only its introducer is removed.
     + rb"|(?:\x1b[\]PX^_]|\xc2[\x90\x98\x9d-\x9f]|"
     + _BARE
     + rb"[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*"

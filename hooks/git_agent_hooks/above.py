@@ -1,4 +1,4 @@
-"""The programs above this one. Their command lines have what git tells no hook, and what a manager keeps to itself."""
+"""The programs above this one in the process tree. Their command lines show what git does not pass to hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes follow commits that are made again where git's own rewriteRef does not carry them.
+"""Carry notes to commits that were made again where git's own rewriteRef does not.
 
 Git tells the pairs to post-rewrite. For the others the sources are what an earlier hook left, the reflog, and likeness.
 """
@@ -19,7 +19,7 @@ RECENT = 20  # reflog entries that are looked through
 
 
 def after(ctx: Context, fired: Fired) -> None:
-    """What the hook `fired` asks for. Raises NoteFailed."""
+    """Carry notes as the hook `fired` requires. Raises NoteFailed."""
     head = ctx.repo.head
     if head is None:
         return
@@ -38,7 +38,7 @@ def _told(stdin: str) -> tuple[Pair, ...]:
 
 
 def _rewritten(ctx: Context, head: str) -> tuple[Pair, ...]:
-    """Under pre-commit nobody tells the pairs. What the branch named before is in its reflog."""
+    """The rewritten commits under pre-commit, which passes no pairs: the branch's old tip is in its reflog."""
     before = refs.commit_of(ctx.repo, f"{HEADS}{ctx.repo.branch}@{{1}}" if ctx.repo.branch else "ORIG_HEAD")
     if before is None:
         return ()
@@ -60,13 +60,13 @@ def _committed(ctx: Context, head: str) -> Iterator[Pair]:
 
 
 def _became(ctx: Context, source: state.Source, head: str) -> bool:
-    """The squash merge may have been undone path by path, and another commit made in its place."""
+    """Was the squash merge really committed? It may have been undone path by path, and another commit made instead."""
     parent = refs.commit_of(ctx.repo, f"{head}^")
     return parent == source.base and bool(likeness.paths(ctx.repo, source.oid) & likeness.paths(ctx.repo, head))
 
 
 def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
-    """Cherry-picks that a conflict was in the way of: git has forgotten their source, the reflog calls them so.
+    """Cherry-picks that stopped at a conflict: git has forgotten their source, but the reflog names them.
 
     The source has the pick's author and time, and is not a commit of this history.
     """
@@ -84,7 +84,8 @@ def _picked_before(ctx: Context, head: str) -> Iterator[Pair]:
 
 
 def _is_pick(oid: str, authored: str, committed: str, what: str, *, head: str) -> bool:
-    """After `cherry-pick -n`, `commit -C` takes over the author and the time, and the reflog calls it a commit."""
+    """Is the commit a cherry-pick? After `cherry-pick -n`, `commit -C` keeps author and time, and the reflog calls it a
+    commit."""
     return what.startswith("commit (cherry-pick)") or (
         oid == head and what.startswith("commit:") and authored != committed
     )

@@ -1,4 +1,4 @@
-"""`git-agent-check`: is what this commit brings fit to be shared, and can it be recorded?
+"""`git-agent-check`: may what is about to be committed be shared, and can it be recorded?
 
 It looks at what is staged, at this branch's record and at the newest notes, and no further: `git agent doctor` looks
 at everything. What another clone has written stops nobody.
@@ -37,7 +37,7 @@ def check() -> int:
         fatal(error.message, error.hints)
         return 1
     for wrong in _noted(ctx):
-        say_past(f"{wrong.problem}; fix it with: {wrong.mend}", os.environ)
+        say_past(f"{wrong.problem}; fix it with: {wrong.fix}", os.environ)
     found = chain(_record(ctx), _notes_ref(ctx), _recordings(ctx.repo.top, staged(os.environ)))
     problems = [f"git-agent: {problem}\n" for problem in found]
     sys.stderr.writelines(problems)
@@ -58,27 +58,27 @@ def _record(ctx: Context) -> Iterator[str]:
 
 
 def _notes_ref(ctx: Context) -> Iterator[str]:
-    """With a ref that it cannot read git refuses to amend and rebase."""
+    """Can the notes ref be read? If not, git refuses to amend and rebase."""
     if why := unreadable(ctx.repo):
         yield f"{notes.REF} cannot be read: {shown(why)}; fix it with: {REPAIR}"
 
 
 def _noted(ctx: Context) -> Sequence[notes.Wrong]:
-    """Lines of the newest notes that are no run."""
+    """Lines of the newest notes that are not run records."""
     if ctx.repo.head is None or not notes.exists(ctx.repo):
         return ()
     return notes.near(ctx.repo, refs.history(ctx.repo, ctx.repo.head, (), notes.NEAR)).problems
 
 
 def _recordings(top: str, files: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the recordings that these files belong to, as they stand in the work tree."""
+    """What is wrong with the recordings that these files belong to, as they are in the work tree."""
     folders = sorted({found[1] for name in files if (found := _RECORDING.fullmatch(name))})
     if not folders:
         return
     try:
         from git_agent_fixtures.recording.check import check as deviations  # the harness is an extra
     except ImportError as error:
-        yield f"recordings are staged, and {error.name} is missing to check them: add it to additional_dependencies"
+        yield f"recordings are staged, and {error.name} is needed to check them: add it to additional_dependencies"
         return
     for folder in folders:
         if (place := Path(top, folder)).is_dir():

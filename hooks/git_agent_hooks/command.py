@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-@click.group(short_help="Install the hooks that keep notes right, and say when a session waits")
+@click.group(short_help="Install hooks that keep notes up to date, and show when a session waits")
 def command() -> None:
-    """The hooks of this repository that keep notes right as history moves, and announce a session that waits."""
+    """Install hooks that keep notes up to date as history changes, and show when a session waits."""
 
 
 @command.command(short_help="Install our hooks; existing ones are kept")
@@ -43,7 +43,7 @@ def install() -> int:
 
 
 def _unfound(place: HooksPlace) -> None:
-    """Installed, but git does not look there from here."""
+    """Are our hooks installed, but not where git looks from here?"""
     if place.why and not place.manager:
         warn(place.why, (f"git config core.hooksPath {quote(str(place.directory))}",))
 
@@ -55,7 +55,7 @@ def _by_hand(place: HooksPlace, missing: list[str]) -> int:
     print(text(manager, missing, place.lines))
     where, *then = _WHERE.get(manager, ("these files",))
     steps = ", ".join([f"add the lines above to {where}", *then])
-    new = () if manager in _WHERE else ("a file that is new begins with #!/bin/sh, and must be executable",)
+    new = () if manager in _WHERE else ("a new file starts with #!/bin/sh, and must be executable",)
     fatal(place.why, (f"{steps}, then: git agent hooks status", *new))
     return FATAL
 
@@ -97,11 +97,11 @@ def uninstall() -> int:
     taken = take_out(ctx)
     print(f"removed {', '.join(taken)}" if taken else "none of our hooks is installed")
     if place.manager:
-        print(f"lines of ours in {place.manager}'s files do nothing now; take them out by hand")
+        print(f"lines of ours in {place.manager}'s files do nothing now; remove them by hand")
     return 0
 
 
-@command.command(short_help="Show which hooks are there")
+@command.command(short_help="Show which hooks are installed")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(as_json: bool) -> int:
     """Show each hook: installed, outdated, absent, or managed by another, which does not call ours yet."""
@@ -117,7 +117,7 @@ def status(as_json: bool) -> int:
         print_json({"schema": SCHEMA, "directory": directory, "manager": place.manager, "hooks": rows})
         return 0
     print(f"hooks in {shown(str(place.directory))}" + (f", managed by {place.manager}" if place.manager else ""))
-    rows_shown = [(hook.name, hook.state, "another goes first" if hook.chained else "") for hook in found]
+    rows_shown = [(hook.name, hook.state, "another runs first" if hook.chained else "") for hook in found]
     print(table(("hook", "state", ""), rows_shown))
     _unfound(place)
     return 0

@@ -10,7 +10,7 @@ from git_agent_hooks.fired import STAGES
 from git_agent_hooks.run import HookRequest, asking, at
 
 
-@click.command(short_help="Do at one of git's hooks what ours do, or start an agent")
+@click.command(short_help="Run git-agent's part of a git hook, or start an agent in it")
 @click.argument("stage", metavar="STAGE", type=click.Choice(STAGES))
 @asking
 @click.argument("words", metavar="[-- ARGS]", nargs=-1)

@@ -1,4 +1,4 @@
-"""Where Python begins for a hook; Ctrl-C during its imports ends it without a word, as it ends git's own hooks."""
+"""Where Python begins for a hook; Ctrl-C during its imports ends it silently, as it ends git's own hooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _by_pre_commit() -> int:
 
 
 def _is_idle(name: str) -> bool:
-    """Most commits are on branches without a run: sh knows that sooner than our imports are done."""
+    """Is there nothing to do? Most commits are on branches without a run, and sh finds that out before Python has
+    loaded."""
     import os
 
     from git_agent_hooks.sh import IDLE

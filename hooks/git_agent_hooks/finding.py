@@ -11,11 +11,11 @@ from git_agent_runner.maintain.doctor.finding import Finding, RepositoryFacts
 
 
 def lost_hooks(known: RepositoryFacts) -> Iterator[Finding]:
-    """Ours that another tool has removed, or that a hook manager does not call yet."""
+    """Our hooks that another tool has removed, or that a hook manager does not call yet."""
     ctx = known.ctx
     for hook in lost(ctx):
         place = find(ctx)
         why = f"{place.manager} does not call it" if place.manager else "another tool has removed it"
         repair = None if place.manager else partial(install, ctx, place)
-        mend = "git agent hooks install"
-        yield Finding("hook_lost", f"our hook {hook.name} does not run: {why}", mend, repair)
+        fix = "git agent hooks install"
+        yield Finding("hook_lost", f"our hook {hook.name} does not run: {why}", fix, repair)

@@ -1,4 +1,4 @@
-"""What git, or a hook manager in its place, tells a hook. Nothing is asked of git here."""
+"""What git, or a hook manager in its place, passes to a hook. Does not run git."""
 
 from __future__ import annotations
 

@@ -35,5 +35,5 @@ def _line(run: Record, now: float) -> str:
     seconds = now - (moment(run.updated_at) or now)
     ago = next((f"{int(seconds // unit)} {word} ago" for unit, word in _UNITS if seconds >= unit), "just now")
     where = f"on {shown(run.branch)}" if run.branch else "in this work tree"
-    what = f"run {run.handle} ({run.agent_name}, {ago}) waits {where}"
+    what = f"run {run.handle} ({run.agent_name}, {ago}) is waiting {where}"
     return f'{what}: git agent resume "<message>"'

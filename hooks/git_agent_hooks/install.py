@@ -1,4 +1,4 @@
-"""Putting our hooks beside those that are there, and taking them out again, byte for byte."""
+"""Install our hooks beside existing ones, and uninstall them again, byte for byte."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Hook(NamedTuple):
 
 
 def install(ctx: Context, place: HooksPlace) -> tuple[str, ...]:
-    """Write all hooks; the names of those that were not there, or not as they are now.
+    """Write all hooks; return the names of those that were missing or outdated.
 
-    A hook that stands there is kept, and goes first. Where the directory is a manager's, ours stand in a directory of
+    A hook that is there is kept, and goes first. Where the directory is a manager's, ours are in a directory of
     their own, for its lines to call. Raises UserError `hook_in_the_way`, `hook_edited`, `write_failed`.
     """
     with _writing(ctx):
@@ -53,7 +53,7 @@ def wanted(ctx: Context) -> tuple[str, ...]:
 
 
 def uninstall(ctx: Context) -> tuple[str, ...]:
-    """Take out what `install` wrote; the names of the hooks. What was there before stands there again.
+    """Remove what `install` wrote and restore what was there before; return the names of the hooks.
 
     Ours may have been installed before a manager came. What lies in a manager's directory is somebody else's.
     """
@@ -69,7 +69,7 @@ def uninstall(ctx: Context) -> tuple[str, ...]:
 
 
 def installed(ctx: Context) -> tuple[str, ...]:
-    """The hooks that `uninstall` would take out."""
+    """The hooks that `uninstall` would remove."""
     return tuple(name for name in shim.BODIES if any(_is_ours(path) for path in _ours(ctx, name)))
 
 
@@ -79,7 +79,8 @@ def _ours(ctx: Context, name: str) -> tuple[Path, ...]:
 
 @contextmanager
 def _writing(ctx: Context) -> Iterator[None]:
-    """Of two at once, one would take our own hook for another's. Raises UserError `write_failed`."""
+    """A lock: of two installs at once, one would take our own hook for another tool's. Raises UserError
+    `write_failed`."""
     with locks.locked(ctx.layout.lock("hooks"), wait=LOCK_WAIT):
         try:
             yield
@@ -103,8 +104,8 @@ def _status(ctx: Context, place: HooksPlace, name: str) -> Hook:
 
 
 def lost(ctx: Context) -> tuple[Hook, ...]:
-    """Hooks that were installed, and that git does not call any more, or not yet: another tool's install takes ours
-    away.
+    """Hooks that were installed but that git does not call any more, or not yet: another tool's install has replaced
+    ours.
     """
     if not own_directory(ctx).is_dir():
         return ()
@@ -112,7 +113,7 @@ def lost(ctx: Context) -> tuple[Hook, ...]:
 
 
 def own_directory(ctx: Context) -> Path:
-    """Where the hooks stand that a manager's lines call: private to this clone, shared by its work trees."""
+    """The directory of the hooks that a manager's lines call: private to this clone, shared by its work trees."""
     return Path(ctx.repo.common_dir) / "agent" / "hooks"
 
 
@@ -143,7 +144,7 @@ def _move(path: Path, before: Path) -> None:
         raise UserError(
             f"'{path}' is not ours, and '{before}' is there too",
             code="hook_in_the_way",
-            hints=("another tool has put its hook over ours: join the two by hand, then install again",),
+            hints=("another tool has replaced our hook: merge the two by hand, then install again",),
         )
     before.parent.mkdir(exist_ok=True)
     path.rename(before)
@@ -179,7 +180,8 @@ def _write(path: Path, name: str) -> bool:
 
 
 def _restore(path: Path, name: str) -> bool:
-    """Ours may be gone already, by hand, or because an install was killed before it wrote it."""
+    """Restore the earlier hook. Ours may be missing already: removed by hand, or never written by an install that was
+    killed."""
     before = _before(path, name)
     if _is_ours(path):
         _refuse_edited(path, name)
@@ -206,7 +208,7 @@ def _refuse_edited(path: Path, name: str) -> None:
         raise UserError(
             f"'{path}' is ours, and has been changed by hand",
             code="hook_edited",
-            hints=(f"move your lines to '{_before(path, name)}', take ours out, and try again",),
+            hints=(f"move your lines to '{_before(path, name)}', remove ours, and try again",),
         )
 
 
@@ -226,6 +228,6 @@ def calls_ours(ctx: Context, place: HooksPlace, name: str) -> bool:
 
 
 def _without_comments(file: Path) -> list[str]:
-    """Its lines. Neither mark of a comment is in a line of ours."""
+    """The lines without comments. Neither comment mark occurs in a line of ours."""
     text = _content(file) if file.is_file() else ""
     return [re.split("#|//", line)[0] for line in text.split("\n")]

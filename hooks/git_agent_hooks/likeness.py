@@ -1,4 +1,5 @@
-"""Which new commit took an old one's place, where nobody told: the same change, or the same author and second."""
+"""Find which new commit replaced an old one where git did not report it: the same change, or the same author and
+second."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ Key = str
 
 
 def pairs(repo: Repository, old: Sequence[str], new: Sequence[str]) -> tuple[Pair, ...]:
-    """(old, new) for the old commits that have a likeness among the new ones: by patch id, else by authorship."""
+    """Pairs (old, new) of commits that match: by patch id, else by author and time."""
     if not old or not new:
         return ()
     found = _matched(_patch_ids, repo, old, new)

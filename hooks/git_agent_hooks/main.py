@@ -1,4 +1,4 @@
-"""The door: git's installed hooks and pre-commit's come in here, and nothing that goes wrong goes out to git."""
+"""Entry point of git's installed hooks and of pre-commit's. Errors never reach git."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _trailer(ctx: Context, fired: Fired) -> None:
 
 
 def _chosen_trailer(ctx: Context, fired: Fired) -> None:
-    """A setting asks for it, and may ask for it no longer; in a pre-commit file it stands by name."""
+    """The trailer hook runs if a setting asks for it; in a pre-commit file it is listed by name."""
     if ctx.settings.trailer:
         _trailer(ctx, fired)
 
@@ -64,7 +64,7 @@ BY_PRE_COMMIT: dict[str, tuple[Action, str]] = {
 
 
 def by_git(hook: str, args: Sequence[str]) -> Fired:
-    """A hook as git itself calls it. Another hook's stdin may be a pipe that nobody closes."""
+    """What an installed hook was called with. Another hook's stdin may be a pipe that nobody closes."""
     told = hook in TOLD_BY_STDIN and not sys.stdin.isatty()
     text = sys.stdin.buffer.read(LARGEST).decode("utf-8", "surrogateescape") if told else ""
     return Fired(hook, tuple(args), os.environ, text)
@@ -77,7 +77,8 @@ def installed(argv: Sequence[str]) -> int:
 
 
 def at_stage(fired: Fired) -> int:
-    """What our hooks do there, for a manager that calls `git agent hook`. Only `pre-commit`, a check, may fail."""
+    """Do what our hooks do at that stage, for a manager that calls `git agent hook`. Only `pre-commit`, a check, may
+    fail."""
     if fired.hook == "pre-commit":
         from git_agent_hooks.check import check
 
@@ -97,14 +98,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return check()
     if name not in BY_PRE_COMMIT:
-        fatal(f"no hook is called {name!a}", (f"there are: run, message, check, {', '.join(BY_PRE_COMMIT)}",))
+        fatal(f"unknown hook {name!a}", (f"known hooks: run, message, check, {', '.join(BY_PRE_COMMIT)}",))
         return USAGE
     action, usual = BY_PRE_COMMIT[name]
     return _quietly((action,), by_pre_commit(stage(os.environ) or usual, words, os.environ))
 
 
 def _quietly(actions: Sequence[Action], fired: Fired) -> int:
-    """Do them all. At most one line is said, and one for each review that has ended meanwhile; git's command goes on
+    """Run them all. Prints at most one line, and one for each review that has ended meanwhile; git's command continues
     whatever happens.
 
     A setting that is not to be used stops nothing here: a commit that is not recorded now never will be.
@@ -132,7 +133,7 @@ def _reviews(ctx: Context) -> list[str]:
 
 
 def _silenced() -> bool:
-    """Asked of git alone, where the settings cannot be read as a whole."""
+    """Are our hooks switched off? Asked of git directly, where the settings as a whole cannot be read."""
     from git_agent_runner.git import run
 
     return run(("config", "--type=bool", "--get", "agent.hints"), check=False).out == "false\n"

@@ -45,13 +45,14 @@ class Style(NamedTuple):
 
 
 def wanted(fired: Fired) -> bool:
-    """Is there no message yet, and a person who will see it?"""
+    """Is the message still empty, and will a person see it in an editor?"""
     source = fired.args[1] if len(fired.args) > 1 else ""
     return bool(fired.args and fired.args[0]) and not source and fired.environ.get("GIT_EDITOR") != _LATER
 
 
 def propose(fired: Fired, style: Style) -> int:
-    """Put it into git's file; 1 where there is none. Raises UserError where that file cannot be written."""
+    """Write the proposed message into git's file; 1 if there is none. Raises UserError if the file cannot be
+    written."""
     ctx = load()
     path = os.path.join(ctx.repo.top, fired.args[0])
     mark = _comment(ctx)
@@ -70,7 +71,7 @@ def propose(fired: Fired, style: Style) -> int:
 
 
 def _asked(ctx: Context, style: Style) -> str:
-    """What the agent answers. Raises UserError."""
+    """The agent's answer. Raises UserError."""
     from git_agent_runner.process.parent import git_gone
     from git_agent_runner.review import content
     from git_agent_runner.review.fixing import held
@@ -79,7 +80,7 @@ def _asked(ctx: Context, style: Style) -> str:
     from git_agent_runner.review.fixing.snapshot import snapshot
 
     if hold := held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, held.above()):
-        raise UserError(f"{hold.manager} has put your unstaged changes aside", code="held")
+        raise UserError(f"{hold.manager} has set your unstaged changes aside", code="held")
     limit = style.timeout or TIMEOUT
     line = f"writes a commit message, for at most {limit:g} s; Ctrl-C ends it"
     ways = Ways(git_gone(), lambda engine: say_past(f"{engine} {line}", ctx.environ), after(limit))
@@ -107,7 +108,7 @@ def _prompt(ctx: Context, change: Change, words: str) -> str:
 
 
 def _comment(ctx: Context) -> str:
-    """What begins a comment in git's file. It is chosen by the message where that is asked for: there is none yet."""
+    """What begins a comment in git's file. If it is to be chosen by the message, there is none yet."""
     for key in ("core.commentString", "core.commentChar"):
         if found := in_repo(ctx.repo, "config", "--get", key, check=False).out.strip("\n"):
             return "#" if found == "auto" else found
@@ -115,7 +116,8 @@ def _comment(ctx: Context) -> str:
 
 
 def _cleaned(words: str, mark: str) -> str:
-    """As git would have it: a line that begins like a comment would be dropped. Raises UserError where none is left."""
+    """The message as git would clean it: a line that begins like a comment is dropped. Raises UserError if nothing is
+    left."""
     fence = _FENCE.fullmatch(words)
     text = (fence[1] if fence else words).replace("\r\n", "\n").strip()[:LONGEST]
     text = CONTROL.sub(lambda found: found[0] if found[0] in "\n\t" else "", text)
@@ -125,7 +127,7 @@ def _cleaned(words: str, mark: str) -> str:
 
 
 def _commented(before: bytes, comment: bytes, mark: bytes) -> bytes:
-    """Above git's own comments; below its scissors, above which comments count."""
+    """The message as comments above git's own comments; below git's scissors line they would not count."""
     lines = before.splitlines(keepends=True)
     place = next((place for place, line in enumerate(lines) if line.startswith(mark)), len(lines))
     place += place < len(lines) and b" >8 " in lines[place]

@@ -1,4 +1,4 @@
-"""Where this repository's hooks live, and whose place that is."""
+"""Where this repository's hooks are, and to whom that directory belongs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _names(top: str, value: str, hooks: Path) -> bool:
 
 
 def _by_setting(setting: ConfigEntry, directory: Path) -> HooksPlace:
-    # husky's own files stand in `.husky/_`; a person's in `.husky`.
+    # husky's own files are in `.husky/_`; a person's in `.husky`.
     husky = directory.name == "_" and directory.parent.name == ".husky"
     why = f"{_told(setting)}: that directory is not this repository's own"
     return HooksPlace(directory, "husky" if husky else "core.hooksPath", why, directory.parent if husky else directory)

@@ -12,8 +12,8 @@ from git_agent_runner.git import in_repo, refs
 
 
 class Push(NamedTuple):
-    """One ref of a push. `local` is a ref, or whatever the person named instead; `old` is what the push starts from,
-    empty where nothing of it is there.
+    """One ref of a push. `local` is a ref, or whatever the person named; `old` is where the push starts from, empty for
+    a new ref.
     """
 
     local: str
@@ -23,16 +23,16 @@ class Push(NamedTuple):
 
 
 def branches(fired: Fired) -> list[Push]:
-    """Those of a push that a branch gets, or another ref that is neither a tag nor notes: a push of our own must not
-    set off another run. Deletions bring nothing.
+    """The refs of a push that a hook acts on: branches, and others that are neither tags nor notes. A push of our own
+    notes must not start another run. Deletions bring nothing.
     """
     apart = ("refs/tags/", "refs/notes/")
     return [push for push in told(fired) if push.new and not push.remote.startswith(apart)]
 
 
 def told(fired: Fired) -> list[Push]:
-    """Git tells of all refs. pre-commit has chosen one of them; of a push of a whole history it sets no object names,
-    and prek only one.
+    """The refs of a push as git passes them. pre-commit passes only one of them; of a push of a whole history it sets
+    no object names, and prek only one.
     """
     found = [line.rsplit(" ", 3) for line in fired.stdin.split("\n")]
     names = ("LOCAL_BRANCH", "TO_REF", "REMOTE_BRANCH", "FROM_REF")
@@ -48,8 +48,8 @@ def _oid(word: str) -> str:
 
 
 def brings(repo: Repository, push: Push, remote: str) -> tuple[str | None, str] | None:
-    """Where its commits begin, None at the very first, and the last of them. None where the remote has them all, or
-    what is pushed is no commit.
+    """The range of commits that the push brings: (before the first, None at the root; the last). None if the remote has
+    them all, or what is pushed is not a commit.
     """
     new = refs.commit_of(repo, push.new)
     if new is None:
@@ -62,7 +62,7 @@ def brings(repo: Repository, push: Push, remote: str) -> tuple[str | None, str] 
 
 
 def is_dry(command_lines: Iterable[Sequence[str]]) -> bool:
-    """Git tells no hook that it only pretends; `git push` above has the option."""
+    """Is it a dry run? Git does not pass that to hooks; the `git push` above has the option."""
     return any(_is_dry(line) for line in command_lines)
 
 

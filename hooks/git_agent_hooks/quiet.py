@@ -1,4 +1,4 @@
-"""When a hook starts no agent: nobody wants one, git goes through commits that exist already, or there is nothing new.
+"""When a hook starts no agent: nobody wants one, git is replaying existing commits, or there is nothing new.
 
 What costs money is begun only by what a person does and an agent has not seen.
 """
@@ -33,7 +33,7 @@ def why_not(repo: Repository, fired: Fired) -> str | None:
 
 
 def unwanted(repo: Repository, environ: Mapping[str, str], *, push: bool = False) -> str | None:
-    """Why none is at any hook. A push makes no commit again, whatever else is in progress."""
+    """Why no agent is wanted at any hook. A push makes no commits again, whatever else is in progress."""
     if environ.get("GIT_AGENT_SKIP", "0") not in {"", "0"}:
         return "GIT_AGENT_SKIP is set"
     if _switched_off(environ):
@@ -76,7 +76,8 @@ def _same_files(repo: Repository, *revisions: str) -> bool:
 
 
 def _merge(repo: Repository, fired: Fired) -> str | None:
-    """Git's word in HEAD's reflog is the same in every language; without a reflog a merge is known by its parents."""
+    """Was HEAD merged? Git's word in HEAD's reflog is the same in every language; without a reflog the parents show
+    it."""
     if fired.args[:1] == ("1",):
         return None
     last = in_repo(repo, "log", "-g", "-1", "--no-show-signature", "--format=%gs", "HEAD", "--", check=False).out

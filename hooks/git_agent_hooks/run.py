@@ -1,7 +1,7 @@
 """`git-agent-run` and `git agent hook`: start an agent from a hook of git, with a prompt of the team's.
 
-What git is doing is told to the agent as text. Where it works, `starting` decides. An agent that moves HEAD or stages
-something while git is at a commit has taken part in that commit: it fails.
+What git is doing is reported to the agent as text. Where it works, `starting` decides. An agent that moves HEAD or
+stages something while git is at a commit has taken part in that commit: it fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FC = TypeVar("FC", bound=Callable[..., Any])
 
 
 class Meddled(UserError):  # noqa: N818  reads as what it says
-    """The agent changed what git is committing: the hook fails, whatever its arguments ask for."""
+    """The agent changed what git is committing: the hook fails, whatever its arguments are."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"the agent {what} while git was at a commit: look at it, and commit again", code="meddled")
@@ -68,7 +68,9 @@ _OPTIONS = (
     click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine)."),
     click.option("--resume", is_flag=True, help="Continue this branch's session, where there is one."),
     click.option("--timeout", metavar="TIME", help="End the engine after this time: 600, 90s, 10m, 2h."),
-    click.option("--on-failure", type=click.Choice(["pass", "fail"]), help="Does a failed run fail the hook? pass."),
+    click.option(
+        "--on-failure", type=click.Choice(["pass", "fail"]), help="Whether a failed run fails the hook (default: pass)."
+    ),
     click.option("--whose", type=click.Choice(["current", MERGED]), help="At post-merge: which session. current."),
     click.option("--branches", multiple=True, metavar="GLOB", help="At post-merge: of these branches only."),
     click.option("--propose", is_flag=True, help="At prepare-commit-msg: let the agent propose the message."),
@@ -76,7 +78,7 @@ _OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """The hook's exit status: 0, whatever came of the run, unless its arguments ask for `--on-failure fail`."""
+    """The hook's exit status: 0 whatever the run's outcome, unless `--on-failure fail` is given."""
     try:
         with command.make_context("git-agent-run", list(words)) as ctx:
             status: int = command.invoke(ctx)
@@ -155,8 +157,8 @@ def _resuming(message: str, asked: HookRequest) -> list[str]:
 
 
 def inside(environ: Mapping[str, str]) -> str | None:
-    """Raises UserError where the run that the environment names is none."""
+    """Raises UserError if the run that the environment names does not exist."""
     handle = environ.get("GIT_AGENT_HANDLE")
     if handle and not os.path.isdir(environ.get("GIT_AGENT_RUN_DIR", "")):
-        raise UserError(f"GIT_AGENT_HANDLE is {handle}, which is no run: unset it", code="no_run")
+        raise UserError(f"GIT_AGENT_HANDLE is {handle}, which is not a run: unset it", code="no_run")
     return f"this is inside run {handle}" if handle else None

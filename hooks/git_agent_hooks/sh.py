@@ -1,4 +1,4 @@
-"""Sh that decides, before Python has imported anything, whether a hook has anything to do. It needs `$dir`."""
+"""Shell code that decides, before Python has started, whether a hook has anything to do. It needs `$dir`."""
 
 from git_agent_runner.core.marks import DETACHED
 

@@ -98,14 +98,14 @@ def text(hook: str, python: str) -> str:
 
 
 def is_whole(content: str) -> bool:
-    """Is this our file as we wrote it, whichever version and interpreter it is of?"""
+    """Is this file one of ours and unchanged, whichever version and interpreter wrote it?"""
     first, _, rest = content.partition(f"\n{MARK}\n")
     line, _, rest = rest.partition("\n")
     return (first, line) == ("#!/bin/sh", sum_line(rest))
 
 
 def sum_line(rest: str) -> str:
-    """By it a file that nobody has changed is known, whatever this version would write."""
+    """The checksum line: it shows that nobody has changed the file, whatever this version would write."""
     return f"# Its sum: {hashlib.sha256(rest.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 

@@ -12,7 +12,7 @@ COMMITTING = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-ms
 
 
 class IndexState(NamedTuple):
-    """Where HEAD is, and what the index that git commits from holds."""
+    """The commit that HEAD is at, and the content of the index that git commits from."""
 
     head: str
     staged: str

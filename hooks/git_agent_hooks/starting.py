@@ -1,5 +1,5 @@
-"""How `git-agent-run` starts its agent: after the fact in the work tree, and where git or a manager is at work on the
-person's files in a copy, from which a patch comes back.
+"""How `git-agent-run` starts its agent: after git has finished, in the work tree; while git or a hook manager uses the
+person's files, in a copy, which hands back a patch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AFTER = {"post-commit", "post-merge", "post-checkout", "post-rewrite", MANUAL}
 
 
 class Order(NamedTuple):
-    """`gate`: what came of the run is the hook's exit status."""
+    """How to start the agent. `gate`: the run's outcome is the hook's exit status."""
 
     message: str
     engine: str | None
@@ -35,14 +35,14 @@ def start(fired: Fired, asked: Order, resume: Callable[[], int] | None) -> int:
     if hold is None and fired.hook in AFTER:
         return resume() if resume else _in_work_tree(ctx, asked)
     if resume:
-        say("--resume is for hooks after the fact: here the agent begins a session of its own, in a copy")
+        say("--resume is only for hooks that run after the fact: here the agent starts its own session, in a copy")
     if hold is None:
         return _in_copy(ctx, asked, _commit(ctx, fired))
     return _later(ctx, fired, asked, hold)
 
 
 def _commit(ctx: Context, fired: Fired) -> str:
-    """What the copy is made of: the commit that is pushed, or the index."""
+    """The commit that the copy is made from: the one that is pushed, or the index."""
     from git_agent_runner.review import content
 
     if fired.hook == "pre-push" and (oid := refs.commit_of(ctx.repo, pushing.branches(fired)[0].new)):
@@ -70,7 +70,7 @@ def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool]
 
     request = FixRequest(engine=asked.engine, prompt=asked.message, role="hook")
     ways = Ways(
-        cancel or git_gone(), lambda engine: say(f"{engine} works in a copy; Ctrl-C ends it"), after(asked.timeout)
+        cancel or git_gone(), lambda engine: say(f"{engine} is working in a copy; Ctrl-C ends it"), after(asked.timeout)
     )
     with snapshot(ctx, commit) as snap:
         made = make(ctx, snap, request, ways, Checked(True, ""))
@@ -92,17 +92,18 @@ def _told(handle: str, status: str | None, words: str | None) -> int:
 
 
 def _later(ctx: Context, fired: Fired, asked: Order, hold: Hold) -> int:
-    """While a manager has the person's changes, whatever is typed in these files is lost: it must not wait for us."""
+    """Start in the background: while a manager has set the person's changes aside, whatever is typed in these files is
+    lost, so it must not wait for us."""
     from git_agent_runner.attempt.plan import choose_engine
     from git_agent_runner.review.fixing.background import go_on
 
-    aside = f"{hold.manager} has put your unstaged changes aside"
+    aside = f"{hold.manager} has set your unstaged changes aside"
     if asked.gate:
         hint = "stage or stash them, then try again"
         raise UserError(f"no agent ran: {aside}: {hint}", code="held", hints=(hint,))
     engine = choose_engine(ctx, asked.engine)
     find_program(ctx, engine)
     commit = _commit(ctx, fired)
-    say(f"{aside}: {engine.name} works in a copy, and this does not wait: git agent list --all")
+    say(f"{aside}: {engine.name} is working in a copy, in the background: git agent list --all")
     go_on(lambda: _in_copy(ctx, asked, commit, lambda: False))
     return 0

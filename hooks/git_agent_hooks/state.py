@@ -1,4 +1,4 @@
-"""What git is in the middle of, and what one hook leaves for the next one: a file in this work tree's git directory."""
+"""What git is in the middle of, and what one hook leaves for the next: a file in this work tree's git directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
 
 def rebasing(repo: Repository) -> bool:
-    """Is a rebase or `git am` going on in this work tree?"""
+    """Is a rebase or `git am` in progress in this work tree?"""
     return any(os.path.isdir(f"{repo.git_dir}/{name}") for name in ("rebase-merge", "rebase-apply"))
 
 
@@ -44,14 +44,14 @@ def _names(line: str) -> bool:
 
 
 def leave(repo: Repository, base: str, oids: tuple[str, ...]) -> None:
-    """For the next commit on top of `base`."""
+    """Leave a note for the next commit on top of `base`."""
     told = moves(repo)
     with open(f"{repo.git_dir}/{SOURCES}", "w", encoding="utf-8") as file:
         file.writelines(f"{oid} {base} {told}\n" for oid in oids)
 
 
 def take(repo: Repository) -> tuple[Source, ...]:
-    """What was left, once."""
+    """Take what was left, once."""
     left = [line.split() for line in _lines(repo, SOURCES)]
     if left:
         os.unlink(f"{repo.git_dir}/{SOURCES}")

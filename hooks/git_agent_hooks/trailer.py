@@ -1,4 +1,5 @@
-"""Before a commit message is edited: name the run that makes the commit. Opt-in: it is part of the history then."""
+"""Before a commit message is edited: add the run that makes the commit. Opt-in, since it becomes part of the
+history."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _repository(path: str) -> str | None:
 
 
 def _searched(paths: list[str], environ: str, here: str) -> list[str]:
-    """`paths` without those entries of PYTHONPATH; Python has made them absolute by now.
+    """`paths` without the entries of PYTHONPATH that must not count; Python has made them absolute by now.
 
     Whoever works on git-agent itself runs what is in the work tree.
     """

@@ -33,20 +33,20 @@ COMMANDS = {
     "fork": "Continue a copy of a conversation on this branch",
     "adopt": "Import a session the engine already has",
     "extract": "Read a recorded transcript",
-    "review": "Have a change looked at; the exit status is the verdict",
+    "review": "Have an agent review a change; the exit status is the verdict",
     "reviews": "List the reviews of commits, newest first",
-    "fix": "Let an agent make a check pass, in a work tree of its own",
-    "watch": "Resume runs that die or fail, as your policies say",
+    "fix": "Have an agent make a check pass, in its own work tree",
+    "watch": "Resume runs that die or fail, following your policies",
     "allow": "Approve a tracked policies file in its present form",
     "engines": "Show which engines are installed and can resume",
-    "init": "Prepare this repository: notes follow amend and rebase",
+    "init": "Set up this repository: notes follow amend and rebase",
     "doctor": "Find and fix what is wrong in this repository",
     "push": "Share runs with other clones",
     "fetch": "Bring the runs of other clones here",
-    "prune": "Forget runs that are old, large, or done with",
+    "prune": "Remove runs that are old, large or no longer needed",
     "uninstall": "Remove git-agent from this repository",
-    "hooks": "Install the hooks that keep notes right as history moves",
-    "hook": "Do at one of git's hooks what ours do, or start an agent",
+    "hooks": "Install hooks that keep notes up to date as history changes",
+    "hook": "Run git-agent's part of a git hook, or start an agent in it",
     "fixtures": "Record engines and look at recordings",
     "drift": "Compare a new engine version with the last recorded one",
 }
@@ -78,7 +78,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS:
-            hints = (*_near(args[0], COMMANDS), "git agent -h shows what it takes")
+            hints = (*_near(args[0], COMMANDS), "git agent -h lists its arguments")
             raise UsageError(f"no such command '{shown(args[0])}'", hints=hints)
         return super().resolve_command(ctx, args)
 
@@ -143,7 +143,7 @@ def run(arguments: list[str]) -> int:
 
 def usage(error: click.UsageError) -> UsageError:
     """Click's complaint in git's manner. A mistyped option never becomes a message, so the way to pass one is shown."""
-    help_hint = f"{error.ctx.command_path if error.ctx else 'git agent'} -h shows what it takes"
+    help_hint = f"{error.ctx.command_path if error.ctx else 'git agent'} -h lists its arguments"
     if error.ctx and isinstance(error, click.exceptions.NoArgsIsHelpError):
         words = error.ctx.command.commands if isinstance(error.ctx.command, click.Group) else ()
         return UsageError("which one? give a subcommand", hints=(f"one of {', '.join(sorted(words))}", help_hint))
@@ -154,7 +154,7 @@ def usage(error: click.UsageError) -> UsageError:
     option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.info_name) or "")
     hints = (
         *_near(name, error.possibilities or ()),
-        *([f"a message that begins with a dash: {option}='{name} …'; engine flags follow --"] if option else []),
+        *([f"for a message that starts with a dash: {option}='{name} …'; engine flags go after --"] if option else []),
         help_hint,
     )
     return UsageError(f"unknown option '{name}'", hints=hints)

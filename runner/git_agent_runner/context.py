@@ -45,7 +45,7 @@ def load(
     *,
     tell: bool = True,
 ) -> Context:
-    """Raises UserError where there is no repository with a work tree, or a setting is not to be used.
+    """Load it. Raises UserError if there is no repository with a work tree, or a setting is invalid.
 
     `refused` gets such settings instead, and they count as not set. `warn`: see Index. `tell`: a line on stderr for
     each review that has ended in the background.
@@ -67,14 +67,14 @@ def load(
 
 
 def look() -> Context:
-    """For commands that only read: what a setting that is not valid would say is a warning. One that is not the
-    person's own is refused there, too.
+    """For commands that only read: an invalid setting is only a warning. One that is not the person's own is still
+    refused.
     """
     return load(refused=_warned, warn=once())
 
 
 def once() -> Callable[[str], None]:
-    """Prints each warning the first time: a record is read more than once."""
+    """A function that prints each warning only once: a record is read more than once."""
     printed: set[str] = set()
 
     def warn(text: str) -> None:
@@ -92,7 +92,7 @@ def _warned(error: UserError) -> None:
 
     if error.code != "invalid_setting":
         raise error
-    warn(f"{error.message}; it counts as not set", error.hints)
+    warn(f"{error.message}; it is ignored", error.hints)
 
 
 def _tell_reviews(layout: Layout) -> None:
@@ -106,7 +106,7 @@ def _tell_reviews(layout: Layout) -> None:
 
 
 def _refuse_odd_clock() -> None:
-    """Raises UserError `clock_wrong`: a time that no record can hold."""
+    """Raises UserError `clock_wrong` for a time that no record can hold."""
     now = time.time()
     if not 0 <= now < _LATEST:
         year = time.gmtime(now).tm_year
@@ -120,7 +120,7 @@ def _here() -> str:
         return os.path.realpath(os.getcwd())
     except FileNotFoundError:
         raise UserError(
-            "the current directory does not exist any more", code="directory_gone", hints=("cd to one that does",)
+            "the current directory no longer exists", code="directory_gone", hints=("cd to one that does",)
         ) from None
 
 
@@ -144,8 +144,8 @@ def own_value(ctx: Context, key: str) -> str | None:
 
 
 def later(*before: str, than: float | None = None) -> str:
-    """Now (or `than`, in seconds since the epoch), or the last of `before` where the clock was set back since: what a
-    run was last seen at never moves into the past. A clock that was wrong by more than a day had never been believed.
+    """The current timestamp (or `than`, in seconds since the epoch), never earlier than the last of `before`: the
+    clock may have been set back. A clock that is wrong by more than a day is not believed.
     """
     now = time.time()
     seen = [then for then in map(moment, before) if then is not None and then < now + 86400]

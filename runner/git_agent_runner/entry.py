@@ -1,4 +1,4 @@
-"""The program's first and last moments: nothing is to be cleaned up then, so Ctrl-C must end it without a word.
+"""The program's first and last moments: nothing is to be cleaned up then, so Ctrl-C must end it silently.
 
 Only a module that is within Python is imported before that, or Python would print a traceback of our imports: `signal`
 is a file, and takes as long as all the rest. While Python itself starts, a traceback is Python's.

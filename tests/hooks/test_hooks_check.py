@@ -58,7 +58,7 @@ def test_another_clones_bad_note_stops_nobody(cli: Cli) -> None:
     problem, hint = line.split("; fix it with: ")
     assert (status, problem) == (0, f"git-agent: note on {noted[:12]}: line 1 is not a run")
     found = cli.run("doctor", "--json").json["problems"]
-    assert [one["mend"] for one in found if one["code"] == "note_malformed"] == [hint]
+    assert [one["fix"] for one in found if one["code"] == "note_malformed"] == [hint]
     cli.repo.git(*hint.split()[1:], env={"GIT_EDITOR": "true >"})
     assert check(cli) == (0, [])
 

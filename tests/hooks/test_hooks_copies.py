@@ -108,7 +108,7 @@ def test_the_branch_s_session_goes_on_after_the_fact_only(cli: Cli) -> None:
     hook(cli, "post-commit", f"{RUN} --resume")
     staged(cli)
     done = git(cli, "commit", "-qm", "m")
-    assert "git-agent: --resume is for hooks after the fact" in done.stderr
+    assert "git-agent: --resume is only for hooks that run after the fact" in done.stderr
     _, before, after = cli.calls()
     assert ["resume" in call["argv"] for call in (before, after)] == [False, True]
     assert after["cwd"] == str(cli.repo.path)

@@ -59,7 +59,7 @@ def test_what_was_there_goes_first_and_comes_back_byte_for_byte(cli: Cli) -> Non
     (cli.repo.path / ".git/hooks/post-checkout").symlink_to(target)
     before = everything(cli.repo.path / ".git/hooks")
     cli.ok("hooks", "install")
-    assert cli.ok("hooks", "status").out.count("another goes first") == 2
+    assert cli.ok("hooks", "status").out.count("another runs first") == 2
     cli.repo.commit("two", f="2\n")
     cli.repo.git("checkout", "-q", "-b", "feature")
     assert (cli.repo.path / "log").read_text() == "before\n"

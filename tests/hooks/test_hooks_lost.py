@@ -22,7 +22,7 @@ def states(cli: Cli) -> dict[str, str]:
 
 def problems(cli: Cli) -> list[tuple[str, str]]:
     found = cli.run("doctor", "--json").json["problems"]
-    return [(one["problem"], one["mend"]) for one in found if one["code"] == "hook_lost"]
+    return [(one["problem"], one["fix"]) for one in found if one["code"] == "hook_lost"]
 
 
 def set_up(cli: Cli, programs: Path, hooks: dict[str, str]) -> None:
@@ -37,7 +37,7 @@ def test_simple_git_hooks_is_a_manager(cli: Cli, programs: Path) -> None:
     assert problems(cli) == []
     set_up(cli, programs, {"pre-commit": "true"})
     assert states(cli) == dict.fromkeys(HOOKS, "absent")
-    assert {mend for _, mend in problems(cli)} == {"git agent hooks install"}
+    assert {fix for _, fix in problems(cli)} == {"git agent hooks install"}
     done = cli.run("hooks", "install")
     assert (done.status, states(cli)) == (128, dict.fromkeys(HOOKS, "managed"))
     assert "every hook that 'package.json' does not name" in done.err
@@ -57,9 +57,9 @@ def test_pre_commit_install_f_is_noticed(cli: Cli) -> None:
     for words in (install, (*install, "-f")):
         assert problems(cli) == []
         subprocess.run(words, cwd=cli.repo.path, env=cli.environ(), check=True, capture_output=True)
-    ((problem, mend),) = problems(cli)
+    ((problem, fix),) = problems(cli)
     assert problem == "our hook post-commit does not run: another tool has removed it"
-    assert mend == "git agent hooks install"
+    assert fix == "git agent hooks install"
     assert cli.run("doctor", "--repair").out.startswith(f"repaired: {problem}\n")
     assert states(cli) == dict.fromkeys(HOOKS, "installed")
 

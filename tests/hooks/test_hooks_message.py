@@ -146,5 +146,5 @@ def test_under_pre_commit(pre_commit: PreCommit, cli: Cli) -> None:
     cli.repo.git("add", "f")
     (cli.repo.path / "f").write_text("unstaged\n")
     commit(cli, PYTHONPATH="")
-    assert "# git-agent: no message: pre-commit has put your unstaged changes aside" in seen(cli)
+    assert "# git-agent: no message: pre-commit has set your unstaged changes aside" in seen(cli)
     assert len(cli.calls()) == 1

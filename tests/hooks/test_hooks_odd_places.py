@@ -148,7 +148,7 @@ def test_a_comment_calls_nothing(cli: Cli, setting: str, file: str, comment: str
 def test_what_git_may_not_execute_calls_nothing(cli: Cli) -> None:
     cli.repo.git("config", "core.hooksPath", "company")
     done = cli.run("hooks", "install")
-    assert "hint: a file that is new begins with #!/bin/sh, and must be executable" in done.lines
+    assert "hint: a new file starts with #!/bin/sh, and must be executable" in done.lines
     paths = [script(cli.repo.path / "company" / name, f"agent/hooks/{name}") for name in HOOKS]
     assert states(cli) == {"installed"}
     for path in paths:

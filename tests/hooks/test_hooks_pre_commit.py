@@ -154,11 +154,11 @@ def test_a_review_begins_after_the_commit_and_gates_the_push(pre_commit: PreComm
     env = {**plain(cli), "FAKE_REVIEW": "+hunter2", "CI": ""}
     for text, expected in (
         ("hunter2\n", pytest.raises(AssertionError, match="failed to push")),
-        ("mended\n", nullcontext()),
+        ("fixed\n", nullcontext()),
     ):
         (cli.repo.path / "g").write_text(text)
         cli.repo.git("add", "g")
-        cli.repo.git("commit", "-q", "-m", "g", *(["--amend"] if text == "mended\n" else []), env=env)
+        cli.repo.git("commit", "-q", "-m", "g", *(["--amend"] if text == "fixed\n" else []), env=env)
         with expected:
             cli.repo.git("push", "-q", "origin", "main", env=env)
     assert upstream.git("rev-parse", "main") == cli.repo.head()

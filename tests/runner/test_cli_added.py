@@ -185,7 +185,7 @@ def test_a_shipped_engine_cannot_be_shadowed(mine: Cli) -> None:
     assert mine.begin("codex").session.field == "thread_id"
     rows = mine.ok("engines", "--json").json["engines"]
     problems = {row["problem"] for row in rows if row["engine"] == "codex"}
-    assert problems == {"", f"{path} describes 'codex', which is shipped and cannot be replaced"}
+    assert problems == {"", f"{path} describes 'codex', which is built in and cannot be replaced"}
     assert str(path) in mine.run("doctor").out
 
 

@@ -67,8 +67,8 @@ def test_the_directory_is_that_of_the_run(wren: Cli) -> None:
 def test_an_exit_status_above_0_is_a_failure(wren: Cli) -> None:
     done = wren.run("start", "-e", "wren", "BREAK")
     assert (done.status, wren.record().status, wren.record().session.value) == (3, "failed", "w-0000001a")
-    wren.ok("resume", "mended")
-    assert said(wren, 2) == f"{wren.repo.path} BREAK | mended"
+    wren.ok("resume", "fixed")
+    assert said(wren, 2) == f"{wren.repo.path} BREAK | fixed"
 
 
 def test_a_wrapper_that_says_something_and_exits_0_has_done_nothing(wren: Cli) -> None:

@@ -102,13 +102,13 @@ def test_the_branchs_old_run_is_named(cli: Cli) -> None:
         pytest.param(["codex", "--last"], 129, "unknown option '--last'", id="a flag"),
         pytest.param(["codex", "../../etc/passwd"], 128, "is not a session id of codex", id="a path"),
         pytest.param(["nope", CODEX], 128, "unknown engine 'nope'", id="engine"),
-        pytest.param(["codex", CODEX, "x"], 129, "too many words", id="words"),
+        pytest.param(["codex", CODEX, "x"], 129, "too many arguments", id="words"),
         pytest.param(["codex", CODEX, "--branch", "nope"], 128, "there is no branch 'nope'", id="branch"),
         pytest.param(["codex", CODEX, "--branch", "main~1"], 128, "there is no branch 'main~1'", id="revision"),
         pytest.param(["codex", CODEX, "--cwd", "/"], 128, "'/' is outside of this repository", id="outside"),
         pytest.param(["codex", CODEX, "--", "resume"], 129, "is not a flag of codex", id="no flag"),
-        pytest.param(["codex", CODEX, "--trust"], 129, "--trust is for a run that a note knows", id="trust"),
-        pytest.param([], 128, "whose session? no engine is named", id="no engine"),
+        pytest.param(["codex", CODEX, "--trust"], 129, "--trust is only for a run known from a note", id="trust"),
+        pytest.param([], 128, "no engine given", id="no engine"),
         pytest.param(["deadbeef"], 128, "no run has the handle 'deadbeef'", id="handle"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_run_is_tied_to_another_branch(cli: Cli) -> None:
     by_name = f'git agent resume {new.handle} "<message>"'
     done = cli.ok("adopt", old.handle, "--json")
     assert done.lines == [
-        f"git-agent: run {old.handle} was that of branch 'main' until now",
+        f"git-agent: run {old.handle} belonged to branch 'main' until now",
         f"git-agent: branch 'feature' used run {new.handle} until now; to continue that one: {by_name}",
     ]
     assert (done.json["branch"], done.json["sessionFrom"]) == ("feature", "record")
@@ -159,7 +159,7 @@ def test_a_run_is_tied_to_a_work_tree_without_a_branch(cli: Cli, tmp_path: Path)
     run = cli.begin()
     cli.repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     assert cli.ok("adopt", run.handle, cwd=tmp_path / "linked").lines == [
-        f"git-agent: run {run.handle} was that of branch 'main' until now"
+        f"git-agent: run {run.handle} belonged to branch 'main' until now"
     ]
     assert (cli.pointers(), cli.record().branch, cli.record().worktree) == ({}, None, str(tmp_path / "linked"))
     cli.ok("resume", "go on", cwd=tmp_path / "linked")
@@ -220,7 +220,7 @@ def test_flags_that_widen_need_trust(cli: Cli, command: str) -> None:
     assert (done.status, done.lines) == (
         128,
         [
-            f"fatal: the note of run {HANDLE} cannot be followed: {asks}",
+            f"fatal: the note of run {HANDLE} cannot be used: {asks}",
             f"hint: if you trust who wrote it, and {passes}: git agent adopt {HANDLE} --trust",
         ],
     )

@@ -97,7 +97,7 @@ def test_all_that_an_allowed_file_would_do_is_said(cli: Cli) -> None:
         'on_error = [ { match = "auth_failed", action = "gate", run = ["ask", "it\'s me"], attempts = 3 } ]\n'
     )
     assert cli.ok("allow", "team.toml").out == (
-        'on_dead: resume, says in a new session: "anew", attempts: forever, cooldown: 90 s\n'
+        'on_dead: resume, sends in a new session: "anew", attempts: forever, cooldown: 90 s\n'
         "on_error auth_failed: gate, runs: ask 'it'\"'\"'s me', attempts: 3\n"
     )
 
@@ -112,7 +112,7 @@ def test_a_tracked_file_that_changed_counts_no_more(cli: Cli) -> None:
     assert (done.status, done.lines) == (
         128,
         [
-            "fatal: 'team.toml' is not what it was when you allowed it",
+            "fatal: 'team.toml' has changed since you approved it",
             "hint: read it, then: git agent allow team.toml",
             "hint: or do without it: git agent allow --none",
         ],

@@ -66,12 +66,12 @@ def test_a_secret_that_begins_before_what_is_shown() -> None:
     ("words", "why"),
     [
         pytest.param(("log", "fix it"), "the log from 'log' is empty", id="empty"),
-        pytest.param(("-", "-"), "--attach - and a message from standard input exclude each other", id="both"),
-        pytest.param(("-", "--message-file", "-"), "exclude each other", id="both, by option"),
+        pytest.param(("-", "-"), "--attach - and a message from standard input cannot be used together", id="both"),
+        pytest.param(("-", "--message-file", "-"), "cannot be used together", id="both, by option"),
         pytest.param(("gone", "fix it"), "cannot read the log from 'gone'", id="no such file"),
         pytest.param((".", "fix it"), "cannot read the log from '.'", id="a directory"),
         pytest.param(("log",), "--attach needs a message", id="no message"),
-        pytest.param(("log", "--all", "fix it"), "--attach and --all exclude each other", id="all"),
+        pytest.param(("log", "--all", "fix it"), "--attach and --all cannot be used together", id="all"),
     ],
 )
 def test_nothing_starts_without_a_log_and_a_message(

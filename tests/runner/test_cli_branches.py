@@ -153,8 +153,8 @@ def test_the_place_of_another_work_tree(cli: Cli, name: str) -> None:
 
 
 USAGE = {
-    "terminal form": (["-i", "--branch", "main"], "-i and --branch exclude each other"),
-    "raw": (["--raw", "--branch", "main", "x"], "--raw and --branch exclude each other"),
+    "terminal form": (["-i", "--branch", "main"], "-i and --branch cannot be used together"),
+    "raw": (["--raw", "--branch", "main", "x"], "--raw and --branch cannot be used together"),
     "jobs alone": (["--jobs", "2", "x"], "--jobs needs --branch or --branches-from"),
     "stdin for both": (["--branches-from", "-", "-"], "standard input holds the prompt or the branches, not both"),
     "no prompt": (["--branch", "main"], "no prompt"),

@@ -164,7 +164,7 @@ def test_a_record_without_a_run_directory_may_be_forgotten(cli: Cli) -> None:
     begun = cli.begin()
     no_run_directory(cli, begun)
     (problem,) = cli.run("doctor", "--json").json["problems"]
-    assert problem["mend"].endswith(f"git agent prune {begun.handle}")
+    assert problem["fix"].endswith(f"git agent prune {begun.handle}")
 
 
 def test_a_record_of_a_newer_git_agent_is_left_alone(cli: Cli) -> None:
@@ -183,7 +183,7 @@ def test_a_pointer_to_nothing_is_pruned(cli: Cli) -> None:
     (problem,) = cli.run("doctor", "--json").json["problems"]
     assert cli.run("doctor", "--prune").out == f"pruned: {problem['problem']}\nnothing else is wrong\n"
     cli.repo.git("config", "branch.it's [x].agentHandle", "7f3a9c21")
-    cli.repo.git(*shlex.split(problem["mend"])[1:])
+    cli.repo.git(*shlex.split(problem["fix"])[1:])
     assert codes(cli) == []
 
 
@@ -250,7 +250,7 @@ def test_settings_that_lose_notes(cli: Cli, words: list[str], code: str) -> None
     cli.repo.git("config", "--replace-all", *words)
     (problem,) = cli.run("doctor", "--json").json["problems"]
     assert problem["code"] == code
-    cli.repo.git(*shlex.split(problem["mend"])[1:])
+    cli.repo.git(*shlex.split(problem["fix"])[1:])
     assert codes(cli) == []
 
 

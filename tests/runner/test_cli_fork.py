@@ -147,7 +147,7 @@ def test_a_dry_run_writes_nothing(cli: Cli) -> None:
     ("words", "text"),
     [
         pytest.param(("feature/rety",), "git agent fork --message=feature/rety", id="a name that is none"),
-        pytest.param(("a", "b", "c"), "too many words", id="three words"),
+        pytest.param(("a", "b", "c"), "too many arguments", id="three words"),
         pytest.param(("-n",), "-n needs a message", id="a dry run of nothing"),
         pytest.param(("--commit", "nope", "main"), "'nope' is not a commit", id="no commit"),
         pytest.param(("-e", "iflow", "main", "go"), "iflow's conversations cannot be handed over", id="no form"),

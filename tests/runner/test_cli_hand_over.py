@@ -169,7 +169,7 @@ def test_a_session_in_the_way_is_left_alone(cli: Cli) -> None:
     text = other.read_text()
     done = cli.run("resume", "-e", "codex", "two")
     assert (done.status, cli.record(), other.read_text()) == (128, begun, text)
-    assert "another conversation is in its place" in done.err
+    assert "another conversation is already there" in done.err
 
 
 def test_a_long_conversation_is_handed_over_as_a_digest_and_its_newest_turns(cli: Cli) -> None:

@@ -201,13 +201,13 @@ def test_an_engine_that_outlives_its_git_agent(cli: Cli) -> None:
     assert (done.status, done.lines) == (
         128,
         [
-            f"fatal: run {handle} is still running: codex is process {engine}, though its git-agent was killed",
+            f"fatal: run {handle} is still running: codex is process {engine}; the git-agent that started it is gone",
             f'hint: wait for its end: git agent resume {handle} --wait "<message>"',
             f'hint: or end it first: git agent resume {handle} --kill "<message>"',
         ],
     )
     assert "status    running" in cli.ok("status").out
-    assert f"codex is process {engine}, though its git-agent was killed" in cli.run("doctor").out
+    assert f"codex is process {engine}; the git-agent that started it is gone" in cli.run("doctor").out
     os.killpg(engine, signal.SIGINT)
     wait_until_over(running)
     cli.ok("resume", "go on")

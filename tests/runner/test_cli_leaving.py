@@ -29,8 +29,8 @@ def test_a_branch_that_the_agent_made_has_the_run(cli: Cli, where: str) -> None:
         cli.repo.git("checkout", "-q", "--detach")
     line = said(cli, f"git switch -q -c feat/a; {COMMIT}")
     run = cli.record()
-    made = "git-agent: the engine made branch 'feat/a' and left the work tree on it"
-    assert line == f"{made}: run {run.handle} is that branch's now"
+    made = "git-agent: the engine created branch 'feat/a' and left the work tree on it"
+    assert line == f"{made}: run {run.handle} now belongs to it"
     assert (run.branch, cli.attempt().branch, cli.pointers()) == ("feat/a", "feat/a", {"feat/a": run.handle})
     assert cli.attempt().head_after == cli.repo.head()
     again = cli.ok("resume", "go on")

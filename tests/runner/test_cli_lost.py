@@ -74,14 +74,14 @@ def test_a_lost_session_is_put_back_and_goes_on(cli: Cli, engine: str) -> None:
     forget(cli, engine)
     session = begun.session.value
     dry = cli.ok("resume", "--dry-run", "go on")
-    assert dry.lines == [f"git-agent: {engine} has lost session {session}: the run's copy would be restored first"]
+    assert dry.lines == [f"git-agent: {engine} has lost session {session}: the run's backup would be restored first"]
     assert cli.ok("resume", "--dry-run", "--json", "go on").json["restores"] is True
     assert cli.ok("status", "--json").json["resumable"] is True
     if engine != "opencode":
         assert stored(cli, engine) == []  # all of that only looked
     done = cli.ok("resume", "go on")
     (said,) = [line for line in done.lines if "restored" in line]
-    assert said.startswith(f"git-agent: {engine} had lost session {session}: the copy of 20")
+    assert said.startswith(f"git-agent: {engine} had lost session {session}: the backup of 20")
     assert turns(cli, engine).startswith(before)
     assert len(turns(cli, engine)) > len(before)
     assert (cli.attempt(2).resumed, cli.record().session) == ("yes", begun.session)
@@ -145,7 +145,7 @@ def test_nothing_that_stands_is_overwritten(cli: Cli) -> None:
         128,
         f"fatal: session {begun.session.value} cannot be resumed: its file holds no turn of the conversation",
     )
-    assert f"hint: a copy is in '{folder(cli, begun)}'; move '{source}' away, and it is restored" in done.lines
+    assert f"hint: a copy is in '{folder(cli, begun)}'; move '{source}' away, and it will be restored" in done.lines
     assert source.read_text() == ""
     source.unlink()
     cli.ok("resume", "go on")
@@ -198,7 +198,7 @@ def test_a_copy_that_is_damaged_is_told_and_not_used(cli: Cli, engine: str, harm
     forget(cli, engine)
     done = cli.run("resume", "--json", "go on")
     assert (done.status, done.json["error"]["code"]) == (128, "session_missing")
-    gone = f"session {begun.session.value} is gone from {engine}'s store, and its copy cannot be restored: "
+    gone = f"session {begun.session.value} is gone from {engine}'s store, and its backup cannot be restored: "
     assert done.json["error"]["message"].startswith(gone)
     if engine == "codex":
         assert stored(cli, engine) == []
@@ -275,7 +275,7 @@ def test_a_link_in_the_store_is_not_copied(cli: Cli, tmp_path: Path) -> None:
     source.rename(tmp_path / "secret")
     source.symlink_to(tmp_path / "secret")
     done = cli.ok("resume", "go on")
-    assert [line.startswith("warning: claude's session could not be copied: ") for line in warnings(done)] == [True]
+    assert [line.startswith("warning: claude's session could not be backed up: ") for line in warnings(done)] == [True]
     (kept,) = [path for path in folder(cli, begun).iterdir() if path.name != MANIFEST]
     assert "go on" not in kept.read_text()
 
@@ -292,7 +292,7 @@ def test_a_full_disk_keeps_the_copy_of_before(here: Cli, monkeypatch: pytest.Mon
     try:
         from git_agent_runner.core.errors import UserError
 
-        with pytest.raises(UserError, match="codex's session could not be copied: File too large") as caught:
+        with pytest.raises(UserError, match="codex's session could not be backed up: File too large") as caught:
             backup.keep(context.load(), here.attempt())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -305,7 +305,7 @@ def test_a_session_that_grew_too_large_is_told_once(cli: Cli) -> None:
     (source,) = stored(cli, "codex")
     os.truncate(source, place.LIMIT + 1)
     told = [warnings(cli.ok("resume", word)) for word in ("one", "two")]
-    assert told == [["warning: codex's session is larger than 64 MiB, so it is not copied any more"], []]
+    assert told == [["warning: codex's session is larger than 64 MiB, so it is no longer backed up"], []]
     names = {path.name for path in folder(cli, begun).iterdir()}
     assert {MANIFEST, TOO_LARGE} < names
     assert len(names) == 3
@@ -319,7 +319,7 @@ def test_a_warning_is_all_that_a_failed_copy_costs(cli: Cli) -> None:
     place.rename(place.with_name("aside"))
     place.write_text("in the way")
     done = cli.ok("resume", "--json", "go on")
-    assert done.json["warnings"] == ["codex's session could not be copied: Not a directory"]
+    assert done.json["warnings"] == ["codex's session could not be backed up: Not a directory"]
     assert (cli.record().status, cli.noted()) == ("completed", [begun.handle])
 
 

@@ -159,7 +159,7 @@ def test_a_session_that_is_put_back_is_said(cli: Cli) -> None:
     shutil.rmtree(cli.home / ".codex/sessions")
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(handle, "completed", "resume")]
-    said = "completed; the run's copy of the session was put in place"
+    said = "completed; the run's backup of the session was restored"
     assert f"git-agent: {handle} main (codex): {said}" in done.lines
 
 
@@ -306,11 +306,11 @@ def test_a_signal_ends_all(cli: Cli, tmp_path: Path, number: signal.Signals) -> 
 
 
 USAGE = {
-    "handle": (["resume", "--all", "7f3a9c21", "x"], "the handle 7f3a9c21 and --all exclude each other"),
-    "branch": (["resume", "--all", "--branch", "main"], "--branch and --all exclude each other"),
-    "terminal form": (["resume", "--all", "-i"], "-i and --all exclude each other"),
-    "session": (["resume", "--all", "--session", "x"], "--session and --all exclude each other"),
-    "flags": (["resume", "--all", "--", "--yolo"], "an engine's own flags and --all exclude each other"),
+    "handle": (["resume", "--all", "7f3a9c21", "x"], "the handle 7f3a9c21 and --all cannot be used together"),
+    "branch": (["resume", "--all", "--branch", "main"], "--branch and --all cannot be used together"),
+    "terminal form": (["resume", "--all", "-i"], "-i and --all cannot be used together"),
+    "session": (["resume", "--all", "--session", "x"], "--session and --all cannot be used together"),
+    "flags": (["resume", "--all", "--", "--yolo"], "an engine's own flags and --all cannot be used together"),
     "jobs": (["resume", "--jobs", "2", "x"], "--jobs needs --all"),
     "no jobs": (["resume", "--all", "--jobs", "0"], "invalid value for '--jobs'"),
 }

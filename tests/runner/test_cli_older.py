@@ -57,7 +57,7 @@ def test_an_older_run_goes_on_where_the_branchs_record_is_damaged(cli: Cli) -> N
     done = cli.ok("start", "--resume", "x")
     assert cli.record(older.handle).attempts == 2
     why = f"warning: the record of run {damaged.handle} is missing or damaged; its run directory is here"
-    assert f"{why}; taking the older run {older.handle}" in done.lines
+    assert f"{why}; using the older run {older.handle}" in done.lines
     Path(cli.layout.index_file(older.handle)).write_text("]")
     done = cli.run("start", "--resume", "-e", "codex", "x", "--json")
     assert (done.status, done.json["error"]["code"], len(cli.calls())) == (128, "corrupt_record", 3)

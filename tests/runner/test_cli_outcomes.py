@@ -42,7 +42,7 @@ def test_an_interface_that_was_opened_and_left_takes_no_session_away(person: Per
     assert person.wait(process) == 1
     (empty,) = {path.stem for path in Path(cli.layout.index_dir).glob("*.yaml")} - {begun.handle}
     assert (cli.record(empty).status, cli.record(empty).session.value) == ("no_output", None)
-    assert f"resume    no: {engine} has no session of it; this branch continues with run {begun.handle}" in person.seen
+    assert f"resume    no: {engine} has no session for it; this branch continues with run {begun.handle}" in person.seen
     assert cli.pointers() == {"main": begun.handle}
     cli.ok("resume", "go on")
     assert (cli.record(begun.handle).attempts, cli.attempt(2, begun.handle).resumed) == (2, "yes")
@@ -147,4 +147,4 @@ def test_a_terminal_that_was_left_raw_is_named(person: Person) -> None:
     attempt = cli.attempt(2)
     until(lambda: not liveness.lives(attempt), f"the engine ends, whose terminal is gone: process {attempt.pid}")
     assert cli.ok("status", "--json").json["state"] == "dead"
-    assert "hint: if the terminal that it was in shows nothing of what you type: reset" in cli.ok("resume", "x").lines
+    assert "hint: if its terminal does not show what you type, run there: reset" in cli.ok("resume", "x").lines

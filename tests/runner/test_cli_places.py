@@ -114,7 +114,7 @@ def test_without_an_identity(cli: Cli) -> None:
     why = "git does not know who you are; set user.name and user.email"
     assert [line for line in done.lines if "warning" in line] == [f"warning: the note could not be written: {why}"]
     cli.ok("resume", "go on")
-    assert cli.run("doctor", stdin=None, cwd=None, **nobody).out.startswith("problem: git knows no name and e-mail")
+    assert cli.run("doctor", stdin=None, cwd=None, **nobody).out.startswith("problem: git has no name and e-mail")
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_an_engine_that_removes_its_own_worktree(cli: Cli, tmp_path: Path) -> No
     done = cli.run("resume", record.handle, "go on")
     assert (done.status, done.lines[0]) == (
         128,
-        f"fatal: the work tree of run {record.handle} is gone: '{tree.path}'",
+        f"fatal: the work tree of run {record.handle} is missing: '{tree.path}'",
     )
 
 

@@ -244,7 +244,7 @@ def test_words_of_an_engine_that_has_lost_the_session(cli: Cli) -> None:
     begun = cli.begin()
     done = cli.run("resume", "--strict", "x", FAKE_UNKNOWN="fail")
     assert (done.status, cli.record().session) == (1, begun.session)
-    assert done.lines[-1] == "fatal: Session resumption failed: codex says that the session is gone"
+    assert done.lines[-1] == "fatal: Session resumption failed: codex reports that the session does not exist"
 
 
 @pytest.mark.parametrize(
@@ -345,9 +345,9 @@ def test_without_a_session_id(cli: Cli) -> None:
     assert (done.status, record.session) == (1, (None, None))
     assert done.lines[-1] == "warning: codex: no_output"
     assert done.err.splitlines()[-4] == f"handle    {record.handle}   codex · no session id"
-    assert done.err.splitlines()[-1] == "resume    no: codex has no session of it"
+    assert done.err.splitlines()[-1] == "resume    no: codex has no session for it"
     assert cli.run("resume", "x").lines == [
-        f"fatal: run {record.handle} has no session id: codex printed none, and its store names none",
+        f"fatal: run {record.handle} has no session id: codex printed none, and its store shows none",
         f'hint: if you know it: git agent resume {record.handle} --session VALUE "<message>"',
         f'hint: or start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
     ]

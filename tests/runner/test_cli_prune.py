@@ -101,7 +101,7 @@ def test_an_unmerged_branchs_run_stays_unless_it_is_named(cli: Cli) -> None:
     cli.ok("prune", A)
     assert (left(cli), cli.pointers(), cli.noted()) == ([], {}, [A])
     done = cli.run("resume", "x")
-    assert done.lines[0].startswith(f"fatal: run {A} is known here only by its note")
+    assert done.lines[0].startswith(f"fatal: run {A} is known only from its note")
 
 
 def test_notes_are_taken_along_when_asked(cli: Cli) -> None:

@@ -48,14 +48,14 @@ def test_a_run_goes_to_another_clone(two: tuple[Cli, Cli]) -> None:
     done = other.ok("fetch")
     assert done.out == "fetched 1 run from origin, pushed 0 runs\n"
     way = f"if codex has its session here: git agent adopt {begun.handle}"
-    assert done.lines[-1] == f"hint: run {begun.handle} is that of branch 'main'; {way}"
+    assert done.lines[-1] == f"hint: run {begun.handle} belongs to branch 'main'; {way}"
     listed = other.ok("list")  # faults B8
     assert listed.out.splitlines()[1].split()[:4] == [begun.handle, "codex", "main", "noted"]
     assert listed.lines == ["hint: `noted` runs are known only from notes; to adopt one: git agent adopt HANDLE"]
     assert other.noted() == [begun.handle]
     assert other.repo.git("config", "--get-all", "notes.rewriteRef") == notes.REF
     assert shared(other, "fetch") == shared(other, "push") == (0, 0)
-    assert other.run("resume", "x").lines[0].startswith(f"fatal: run {begun.handle} is known here only by its note")
+    assert other.run("resume", "x").lines[0].startswith(f"fatal: run {begun.handle} is known only from its note")
 
 
 def test_a_run_whose_git_agent_was_killed_is_noted_before_notes_are_pushed(two: tuple[Cli, Cli]) -> None:
@@ -69,7 +69,7 @@ def test_a_run_whose_git_agent_was_killed_is_noted_before_notes_are_pushed(two: 
     assert done.out == "fetched 0 runs from origin, pushed 2 runs\n"
     other.ok("fetch")
     refused = other.run("resume", "x")
-    assert f"fatal: run {killed} is known here only by its note" in refused.err
+    assert f"fatal: run {killed} is known only from its note" in refused.err
 
 
 def test_both_sides_keep_all(two: tuple[Cli, Cli]) -> None:
@@ -256,7 +256,7 @@ def test_a_remote_whose_notes_are_no_commit(two: tuple[Cli, Cli], kind: str) -> 
     for word in ("fetch", "push", LOOK):
         done = other.run(*word.split(), "--json")
         assert (done.status, done.json["error"]["code"]) == (128, "notes_odd"), done
-        assert f" is a {kind}, and no commit" in done.lines[0]
+        assert f" is a {kind}, not a commit" in done.lines[0]
     assert not other.repo.git("for-each-ref", "refs/notes")
     begun = other.begin("codex")
     assert other.noted() == [begun.handle]

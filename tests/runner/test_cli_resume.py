@@ -202,7 +202,7 @@ def test_a_flag_that_the_installed_version_lost(cli: Cli) -> None:
     assert done.lines == [
         "fatal: gemini 0.61.0 does not take --checkpointing",
         "hint: this run was started with them by another version",
-        "hint: or install a version that takes them: npm install -g @google/gemini-cli",
+        "hint: or install a version that accepts them: npm install -g @google/gemini-cli",
     ]
 
 

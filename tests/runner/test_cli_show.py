@@ -146,7 +146,7 @@ def test_the_first_start_says_that_notes_follow(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "problem", "mend"),
+    ("harm", "problem", "fix"),
     [
         pytest.param(
             ["config", "branch.it's.agentHandle", "7f3a9c21"],
@@ -162,12 +162,12 @@ def test_the_first_start_says_that_notes_follow(cli: Cli) -> None:
         ),
     ],
 )
-def test_doctor(cli: Cli, harm: list[str], problem: str, mend: str) -> None:
+def test_doctor(cli: Cli, harm: list[str], problem: str, fix: str) -> None:
     cli.begin()
     assert cli.ok("doctor").out == "nothing is wrong\n"
     cli.repo.git(*harm)
     done = cli.run("doctor")
-    assert (done.status, done.out) == (1, f"problem: {problem}\n    fix: {mend}\n")
+    assert (done.status, done.out) == (1, f"problem: {problem}\n    fix: {fix}\n")
 
 
 def test_doctor_names_a_note_that_cannot_be_read(cli: Cli) -> None:
@@ -192,4 +192,4 @@ def test_extract_reads_anyones_transcript(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_summary_offers_no_resume_where_flags_leave_no_session(cli: Cli) -> None:
     done = cli.ok("start", "-e", "codex", "x", "--", "--ephemeral")
-    assert "\nresume    no: with --ephemeral codex keeps no session\n" in done.err
+    assert "\nresume    no: with --ephemeral codex saves no session\n" in done.err

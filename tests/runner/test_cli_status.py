@@ -14,7 +14,7 @@ from support.cli import PROGRAM, Cli, ask
 
 FULL = "fatal: cannot write to standard output: No space left on device\n"
 NO_REPOSITORY = "fatal: not a git repository (or any of the parent directories): .git (in '/')\n"
-GONE = "fatal: the current directory does not exist any more\nhint: cd to one that does\n"
+GONE = "fatal: the current directory no longer exists\nhint: cd to one that does\n"
 NO_GIT = "fatal: git was not found on PATH\nhint: install git 2.36 or newer, or put it on PATH\n"
 RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 SECRET = "the secret plan of 1984"

@@ -66,11 +66,11 @@ def test_two_homes_in_turn_lose_nothing(
     assert (Path(root.root).is_relative_to(first.resolve()), root.variable) == (True, None)
     move(here, monkeypatch, second)
     assert ask("resume", "beta") == 0
-    assert f"here, the run's was in '{root.root}': the copy of 20" in capfd.readouterr().err
+    assert f"here; the run's was in '{root.root}': the backup of 20" in capfd.readouterr().err
     assert "alpha" in said(second, engine)
     move(here, monkeypatch, first)
     assert ask("resume", "--strict", "never") == 128
-    assert "as it was earlier (1 turn, " in capfd.readouterr().err
+    assert "in an earlier state (1 turn, " in capfd.readouterr().err
     assert ask("resume", "gamma") == 0
     assert "the run's: 2 turns, the last of 20" in capfd.readouterr().err
     for word in ("alpha", "beta", "gamma"):

@@ -90,7 +90,7 @@ def test_a_run_that_only_a_note_knows(cli: Cli, tmp_path: Path) -> None:
     )
     clone.ok(*fetch.split()[2:])
     done = clone.run("resume", "x")
-    said = f"fatal: run {begun.handle} is known here only by its note: codex ran it on host '{begun.host}'"
+    said = f"fatal: run {begun.handle} is known only from its note: codex ran it on host '{begun.host}'"
     assert (done.status, done.lines[0]) == (128, said)
     assert len(cli.calls()) == 1
     hostile = clone.repo.git("notes", "--ref=agent", "show", "HEAD").replace(f'"{begun.host}"', json.dumps(ESCAPES))

@@ -89,7 +89,7 @@ def test_a_second_writer_of_another_run_and_work_tree_is_refused(two: tuple[Cli,
         assert done.status == 128
         line = done.lines[0].replace("fatal: Session resumption failed: ", "fatal: ")
         assert line.startswith(expected)
-        assert line.endswith(f" is at work on session {first.session.value}")
+        assert line.endswith(f" is using session {first.session.value}")
     told = there.ok("status", "--json").json
     assert (told["resumable"], told["reason"]["code"], told["state"]) == (False, "session_held", "finished")
     work.go_on()
@@ -116,7 +116,7 @@ def test_the_session_that_a_start_has_just_begun_is_held(cli: Cli, tmp_path: Pat
     until(lambda: cli.record(cli.pointers()["main"]).session.value, "the session is known")
     session = cli.record(cli.pointers()["main"]).session
     done = there.run("resume", other.handle, "--session", str(session.value), "two")
-    assert (done.status, "is at work on session" in done.lines[0]) == (128, True)
+    assert (done.status, "is using session" in done.lines[0]) == (128, True)
     work.go_on()
 
 
@@ -316,7 +316,7 @@ def test_from_inside_of_the_run(cli: Cli, option: str, what: str) -> None:
 )
 def test_options_that_exclude_each_other(cli: Cli, words: list[str], pair: str) -> None:
     done = cli.run("resume", *words, "x")
-    assert (done.status, done.lines[0]) == (129, f"fatal: {pair} exclude each other")
+    assert (done.status, done.lines[0]) == (129, f"fatal: {pair} cannot be used together")
 
 
 def test_the_boot_is_written_down(cli: Cli) -> None:
@@ -351,7 +351,10 @@ def test_an_engine_that_outlives_its_launcher_is_at_work(left: Left, tmp_path: P
     """Faults A14: it was settled as interrupted, so the next resume became a second writer of its session."""
     cli, handle = left.cli, left.handle
     assert (cli.attempt(2).status, cli.attempt(2).survivors[0].split()[0]) == ("interrupted", str(left.engine))
-    fatal = f"fatal: run {handle} is still running: codex's launcher ended, but it works on as process {left.engine} "
+    fatal = (
+        f"fatal: run {handle} is still running: codex's launcher ended,"
+        f" but it is still running as process {left.engine} "
+    )
     for words in (["resume", "two"], ["resume", "--strict", "two"], ["start", "--resume", "two"]):
         done = cli.run(*words)
         line = done.lines[0].replace("fatal: Session resumption failed: ", "fatal: ")

@@ -9,9 +9,9 @@ import pytest
 from git_agent_runner.cli import COMMANDS
 from support.cli import Cli, ask
 
-HELP = "git agent {} -h shows what it takes"
+HELP = "git agent {} -h lists its arguments"
 QUOTES = 'a message of several words needs quotes: git agent resume "<message>"'
-DASH = "a message that begins with a dash: {}='{} …'; engine flags follow --"
+DASH = "for a message that starts with a dash: {}='{} …'; engine flags go after --"
 
 
 def heard(capfd: pytest.CaptureFixture[str]) -> list[str]:
@@ -57,18 +57,18 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["lst"],
-            told("no such command 'lst'", "did you mean list?", "git agent -h shows what it takes"),
+            told("no such command 'lst'", "did you mean list?", "git agent -h lists its arguments"),
             id="mistyped command",
         ),
         pytest.param(
             ["a\x1bb"],
-            told("no such command 'a^[b'", "git agent -h shows what it takes"),
+            told("no such command 'a^[b'", "git agent -h lists its arguments"),
             id="no such command",
         ),
         pytest.param(  # faults B17
-            ["diff"], told("no such command 'diff'", "git agent -h shows what it takes"), id="far from drift"
+            ["diff"], told("no such command 'diff'", "git agent -h lists its arguments"), id="far from drift"
         ),
-        pytest.param(["abort"], told("no such command 'abort'", "git agent -h shows what it takes"), id="not start"),
+        pytest.param(["abort"], told("no such command 'abort'", "git agent -h lists its arguments"), id="not start"),
         pytest.param(  # faults B17
             ["start", "--model=x"],
             told("unknown option '--model'", DASH.format("--prompt", "--model"), HELP.format("start")),
@@ -77,7 +77,7 @@ def told(message: str, *hints: str) -> list[str]:
         *[
             pytest.param(  # faults F11
                 [*words.split(), "x"],
-                told(f"{one} and {other} exclude each other", "give one of them"),
+                told(f"{one} and {other} cannot be used together", "give one of them"),
                 id=words,
             )
             for words, one, other in [
@@ -96,18 +96,18 @@ def told(message: str, *hints: str) -> list[str]:
             told(
                 "which one? give a subcommand",
                 "one of install, print, status, uninstall",
-                "git agent hooks -h shows what it takes",
+                "git agent hooks -h lists its arguments",
             ),
             id="a group alone",
         ),
         pytest.param(
             ["show", "a", "b"],
             told("got unexpected extra argument (b)", HELP.format("show")),
-            id="too many words for show",
+            id="too many arguments for show",
         ),
         pytest.param(
             ["start", "fix", "it"],
-            told("too many words: 'it'", "quote the message: 'fix it'"),
+            told("too many arguments: 'it'", "quote the message: 'fix it'"),
             id="start unquoted",
         ),
         pytest.param(
@@ -122,12 +122,12 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["resume", "7f3a9c21", "fix", "it"],
-            told("too many words: 'it'", "quote the message: 'fix it'"),
+            told("too many arguments: 'it'", "quote the message: 'fix it'"),
             id="a handle and an unquoted message (faults A13)",
         ),
         pytest.param(
             ["resume", "--handle", "7f3a9c21", "fix", "it"],
-            told("too many words: 'it'", "quote the message: 'fix it'"),
+            told("too many arguments: 'it'", "quote the message: 'fix it'"),
             id="handle and unquoted",
         ),
         pytest.param(
@@ -167,12 +167,12 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["start", "--strict", "x"],
-            told("--strict needs --resume", "a start that resumes nothing has nothing to be strict about"),
+            told("--strict needs --resume", "add --resume, or leave --strict out"),
             id="strict start",
         ),
         pytest.param(
             ["resume", "--strict", "--fallback", "fresh", "x"],
-            told("--strict and --fallback fresh exclude each other", "give one of them"),
+            told("--strict and --fallback fresh cannot be used together", "give one of them"),
             id="strict and lenient",
         ),
         pytest.param(
@@ -185,12 +185,12 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["resume", "--handle", "7f3a9c21", "--branch", "b", "x"],
-            told("a handle and --branch exclude each other", "give one of them"),
+            told("a handle and --branch cannot be used together", "give one of them"),
             id="handle and branch",
         ),
         pytest.param(
             ["resume", "7f3a9c21", "--commit", "HEAD", "x"],
-            told("a handle and --commit exclude each other", "give one of them"),
+            told("a handle and --commit cannot be used together", "give one of them"),
             id="handle and commit",
         ),
         pytest.param(
@@ -205,7 +205,7 @@ def told(message: str, *hints: str) -> list[str]:
         ),
         pytest.param(
             ["extract", "emacs", "f"],
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
+            told("unknown engine 'emacs'", "known engines: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="engine of extract",
         ),
         pytest.param(
@@ -228,7 +228,7 @@ def told(message: str, *hints: str) -> list[str]:
             ["start", "-e", "claude", "x", "--", "--continue"],
             told(
                 "--continue after -- cannot be passed on to claude",
-                "which session is git agent's part: resume HANDLE, --session VALUE, or start",
+                "git agent chooses the session: resume HANDLE, --session VALUE, or start",
             ),
             id="selector",
         ),
@@ -236,7 +236,7 @@ def told(message: str, *hints: str) -> list[str]:
             ["start", "-e", "claude", "x", "--", "--output-format", "json"],
             told(
                 "--output-format after -- cannot be passed on to claude",
-                "git agent reads the engine's output, so its format is not free",
+                "git agent reads the engine's output, so its format is fixed",
             ),
             id="format",
         ),
@@ -267,20 +267,20 @@ def test_usage(here: Cli, words: list[str], want: list[str], capfd: pytest.Captu
             told(
                 "no engine: give one with -e, or set agent.engine",
                 "git config --global agent.engine claude",
-                "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot",
+                "known engines: codex, claude, gemini, opencode, iflow, qwen, copilot",
             ),
             id="engine unset",
         ),
         pytest.param(
             ["start", "-e", "emacs", "x"],
             {},
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
+            told("unknown engine 'emacs'", "known engines: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="unknown engine",
         ),
         pytest.param(
             ["start", "x"],
             {"agent.engine": "emacs"},
-            told("unknown engine 'emacs'", "engines are: codex, claude, gemini, opencode, iflow, qwen, copilot"),
+            told("unknown engine 'emacs'", "known engines: codex, claude, gemini, opencode, iflow, qwen, copilot"),
             id="unknown engine in the configuration",
         ),
         pytest.param(
@@ -343,7 +343,7 @@ def test_a_lone_handle_is_no_message(here: Cli, capfd: pytest.CaptureFixture[str
     before = here.state()
     assert ask("resume", handle) == 129
     assert heard(capfd) == told(
-        f"'{handle}' is a run's handle; what is the message?",
+        f"'{handle}' is a run's handle; a message is missing",
         f'git agent resume {handle} "<message>"',
         f"to send the word itself: --message={handle}",
     )

@@ -205,7 +205,9 @@ def test_a_run_whose_branch_is_checked_out_nowhere_costs_no_action(cli: Cli) -> 
     policies(cli, 'on_dead = "resume"')
     done = cli.run("watch")
     (line,) = [line for line in ours(done) if begun.handle in line]
-    assert line.startswith(f"{begun.handle} side: 'side' is checked out nowhere; to continue it: git worktree add ")
+    assert line.startswith(
+        f"{begun.handle} side: 'side' is not checked out anywhere; to continue it: git worktree add "
+    )
     assert (done.status, len(cli.calls()), kept(cli)) == (1, 1, None)
     cli.repo.git(*line.rpartition(": git ")[2].split())
     cli.ok("watch")
@@ -315,7 +317,7 @@ def test_without_any_policy_it_says_how_to_write_one(cli: Cli) -> None:
     done = cli.run("watch")
     assert done.status == 128
     assert done.lines[:2] == [
-        "fatal: there is no policy: nothing says what to do with runs that die or fail",
+        "fatal: no policy is set for runs that die or fail",
         "hint: git config agent.onDead resume",
     ]
 

@@ -34,7 +34,7 @@ def test_a_gate(cli: Cli, command: list[str], attempts: int, status: int) -> Non
     policies(cli, f'on_dead = {{ action = "gate", run = {json.dumps(command)} }}')
     done = cli.run("watch")
     assert (done.status, cli.record().attempts) == (status, attempts)
-    assert ("the gate said no" in done.out) == (status == 1)
+    assert ("the gate failed" in done.out) == (status == 1)
 
 
 def test_a_gate_that_hangs_ends_with_the_watch(cli: Cli) -> None:

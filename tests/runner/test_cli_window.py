@@ -180,7 +180,7 @@ def test_the_dry_run_can_be_pasted(tmux: Tmux) -> None:
 @pytest.mark.parametrize("words", [["-i"], ["--all"]])
 def test_which_terminal_is_said_once(cli: Cli, words: list[str]) -> None:
     done = cli.run("resume", "--terminal", *words)
-    assert (done.status, "exclude each other" in done.lines[0]) == (129, True)
+    assert (done.status, "cannot be used together" in done.lines[0]) == (129, True)
 
 
 def test_a_run_that_is_going_on_is_ended_first(tmux: Tmux) -> None:

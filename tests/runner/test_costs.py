@@ -200,7 +200,7 @@ def test_doctor_says_when_pointers_slow_every_git_command(
     monkeypatch.chdir(cli.repo.path)
     found = [one for one in examine.examine()[1] if one.code == "pointers_many"]
     assert [" ".join(one.problem.split()[:2]) for one in found] == said
-    assert all(one.mend.startswith("git agent prune --merged") for one in found)
+    assert all(one.fix.startswith("git agent prune --merged") for one in found)
 
 
 def test_counts_on_a_terminal_once_it_takes_long(

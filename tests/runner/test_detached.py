@@ -36,7 +36,8 @@ def test_another_work_trees_run_is_named_and_never_taken(repo: GitRepo, tmp_path
     made = leave(first, H1, "record note")
     assert find(first).record == made
     assert refused(second).hints[0] == (
-        f"run {H1} was skipped: it is that of '{first.path}'; by name: git agent resume {H1} \"<message>\""
+        f"run {H1} was skipped: it belongs to '{first.path}';"
+        f' if it is the one you mean: git agent resume {H1} "<message>"'
     )
 
 
@@ -111,8 +112,8 @@ def test_a_commit_that_head_does_not_have(repo: GitRepo, tmp_path: Path) -> None
     leave(one, H1, "record note")
     one.git("checkout", "-q", "main~1")
     assert refused(one).hints[0] == (
-        f"run {H1} was skipped: it began in this work tree, at a commit that HEAD does not have;"
-        f' by name: git agent resume {H1} "<message>"'
+        f"run {H1} was skipped: it began in this work tree, at a commit that is not in HEAD's history;"
+        f' if it is the one you mean: git agent resume {H1} "<message>"'
     )
 
 
@@ -161,7 +162,7 @@ def test_only_run_without_a_work_tree_counts_and_is_said(repo: GitRepo, tmp_path
     found = find(tree(repo, tmp_path / "b"))
     assert (found.handle, found.says) == (
         H1,
-        (f"run {H1}, noted on commit {commit}, has no work tree any more: it continues in this one",),
+        (f"run {H1}, noted on commit {commit}, no longer has a work tree: it continues in this one",),
     )
     assert found.record
     assert found.record.worktree == str(tmp_path / "b")
@@ -239,7 +240,7 @@ def test_a_branch_made_in_the_work_tree_takes_its_run_along(
     one.commit("more", when=AFTER)
     found = find(one, **asked)
     assert (found.handle, found.says, found.record and found.record.branch) == (H1, (), "feat/x")
-    assert found.ties == f"run {H1} began in this work tree without a branch; from now on it is that of 'feat/x'"
+    assert found.ties == f"run {H1} began in this work tree without a branch; from now on it belongs to 'feat/x'"
 
 
 BESIDE = {

@@ -28,12 +28,12 @@ def aside(cli: Cli) -> Path:
 
 def problems(cli: Cli) -> list[str]:
     done = cli.run("doctor", "--json", HOME=str(cli.home), stdin=None, cwd=None)
-    return [found["mend"] for found in done.json["problems"] if found["code"] == "changes_put_aside"]
+    return [found["fix"] for found in done.json["problems"] if found["code"] == "changes_put_aside"]
 
 
 def test_changes_that_were_never_put_back_are_named(cli: Cli, aside: Path) -> None:
-    (mend,) = problems(cli)
-    subprocess.run(mend.partition(";")[0], shell=True, cwd="/", check=True)  # as a person pastes it
+    (fix,) = problems(cli)
+    subprocess.run(fix.partition(";")[0], shell=True, cwd="/", check=True)  # as a person pastes it
     assert (cli.repo.path / "f").read_text() == "1\nmine\n"
     assert problems(cli) == []
 

@@ -70,7 +70,7 @@ def test_it_is_named_and_goes_back_to_what_was_whole(cli: Cli, record: Record, d
     done = cli.run("doctor")
     assert done.status == 1
     assert f"problem: {REF} cannot be read: " in done.out
-    assert "fix: git agent doctor --repair, which goes back to " in done.out
+    assert "fix: git agent doctor --repair, which restores " in done.out
     cli.ok("doctor", "--repair")
     assert set(cli.noted()) == {record.handle}
     cli.repo.git("commit", "-q", "--amend", "-m", "amended")

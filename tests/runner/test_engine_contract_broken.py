@@ -105,7 +105,7 @@ BREACHES = [
     ),
     pytest.param(option("--x", source=""), "flags have one row each, with a source", id="no source"),
     pytest.param(
-        option("--x", since=(2,), until=(1,)), "flags have one row each, with a source", id="gone before it came"
+        option("--x", since=(2,), until=(1,)), "flags have one row each, with a source", id="removed before added"
     ),
     pytest.param(option("x"), "each flag by each name is kept or dropped with its value", id="a flag that is none"),
     pytest.param(option("x", since=(1, 5)), "a version without a flag rejects it", id="a flag that cannot be dated"),

@@ -274,7 +274,7 @@ def changed(old: str, new: str) -> str:
             "tick: nothing is said",
             "tick:",
             18,
-            "ignored.tick: expected the reason why it tells nothing, not nothing",
+            "ignored.tick: expected the reason why it is ignored, not nothing",
             id="ignored without a reason",
         ),
         pytest.param(

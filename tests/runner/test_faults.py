@@ -52,7 +52,7 @@ def goes_on(cli: Cli, before: dict[str, str]) -> None:
     """All that was complete is as it was; what can be fixed is; the next resume is right or says why not."""
     kept = faults.complete(store(cli))
     assert {name: kept.get(name) for name in before} == before
-    faults.mended(cli.run)
+    faults.fixed(cli.run)
     kept = faults.complete(store(cli))
     assert {name: kept.get(name) for name in before} == before
     done = cli.run("resume", "and on")
@@ -77,7 +77,7 @@ def test_killed_in_a_start(cli: Cli, tmp_path: Path, step: str, nth: int) -> Non
     if cli.ok("list", "--json").json["runs"]:
         goes_on(cli, {})
     else:
-        faults.mended(cli.run)
+        faults.fixed(cli.run)
 
 
 @pytest.mark.long_matrix(4)
@@ -130,7 +130,7 @@ def test_the_disk_is_full_from_each_write_on(cli: Cli, tmp_path: Path, engine: s
         assert "a bug in git-agent" not in done.err, done.err
         kept = faults.complete(store(cli))
         assert {name: kept.get(name) for name in before} == before
-        faults.mended(cli.run)
+        faults.fixed(cli.run)
         went_on = cli.run("resume", "and on")
         assert went_on.status == 0 or faults.says_why(went_on), (nth, went_on)
     assert nth > 8
@@ -262,7 +262,7 @@ def test_the_work_tree_is_removed_in_an_attempt(cli: Cli, tmp_path: Path, step: 
     assert wrong.happened()
     kept = faults.complete(store(cli))
     assert {name: kept.get(name) for name in before} == before
-    faults.mended(cli.run)
+    faults.fixed(cli.run)
     refused = cli.run("resume", "--handle", begun.handle, "x")
     assert faults.says_why(refused), refused
     assert f"the work tree of run {begun.handle} is gone" in refused.err

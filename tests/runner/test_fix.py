@@ -187,7 +187,7 @@ def test_nothing_is_put_for_a_git_that_has_ended(here: Cli, monkeypatch: pytest.
     entry = ChangedPath("new", ABSENT, "0" * 40, "100644", here.repo.git("rev-parse", ":f"))
     before = standing(here)
     why = door._put(ctx, snap, Ways(lambda: gone == "git", lambda _engine: None, None), [entry])
-    whole = {"git": "the git that waited for it has ended", "index": "the index that git commits from is gone"}
+    whole = {"git": "the git that waited for it has ended", "index": "the index that git commits from is missing"}
     assert why == whole[gone]
     assert standing(here) == before
     assert not index.exists()
@@ -211,7 +211,7 @@ def test_a_sparse_checkout_stays_sparse(here: Cli) -> None:
 @pytest.mark.parametrize(
     ("unstaged", "does", "why"),
     [
-        pytest.param("1\n2\nmine\n4\n5\n", MEND, "f: your changes and these do not go together", id="the same line"),
+        pytest.param("1\n2\nmine\n4\n5\n", MEND, "f: your changes conflict with these", id="the same line"),
         pytest.param(None, MEND, "f: you have deleted it", id="deleted"),
         pytest.param("1\n2\nbad\n4\n5\n", f"{MEND}; echo 2 > new", "new: it is there already", id="untracked"),
         pytest.param("1\n2\nbad\n4\n", f"{MEND}; cp f g; rm f; mkdir f; mv g f/g", "f: ", id="a directory now"),
@@ -226,7 +226,7 @@ def test_what_is_not_clean_is_saved_and_nothing_touched(here: Cli, unstaged: str
     before = standing(here)
     done = fixed(here, check="grep -rq good .", does=does)
     assert done.status == 1
-    assert f"was not put into your files: {why}" in done.err
+    assert f"was not applied to your files: {why}" in done.err
     assert standing(here) == before
     assert text(here, "new") == "untracked\n"
     assert "good" in Path(here.layout.root, "patches", f"{here.record().handle}.patch").read_text()
@@ -237,7 +237,7 @@ def test_what_was_staged_meanwhile_stays_staged(here: Cli) -> None:
     stage = f"cd {here.repo.path}; echo mine > f; git add f"
     done = fixed(here, does=f"{MEND}; ({stage})")
     assert done.status == 1
-    assert "f: something else is staged by now" in done.err
+    assert "f: something else has been staged since" in done.err
     assert (here.repo.git("show", ":f"), text(here)) == ("mine", "mine\n")
 
 
@@ -245,7 +245,7 @@ def test_what_was_staged_meanwhile_stays_staged(here: Cli) -> None:
 def test_nothing_is_put_onto_another_head(here: Cli, move: str) -> None:
     done = fixed(here, does=f"{MEND}; (cd {here.repo.path}; {move})")
     assert done.status == 1
-    assert "HEAD is elsewhere by now" in done.err
+    assert "HEAD has moved since" in done.err
     assert "bad" in text(here)
 
 
@@ -317,7 +317,7 @@ def test_an_agent_that_commits_hands_back_its_work(here: Cli) -> None:
 def test_an_agent_that_goes_to_another_commit_hands_back_nothing(here: Cli) -> None:
     before = standing(here)
     done = fixed(here, does=f"{MEND}; git checkout -qf HEAD~1")
-    assert (done.status, done.lines[-1]) == (128, "fatal: the agent left the commit that it was given")
+    assert (done.status, done.lines[-1]) == (128, "fatal: the agent moved HEAD away from the commit it was given")
     assert standing(here) == before
 
 
@@ -402,7 +402,7 @@ def test_a_commit_that_changes_no_file_pays_nobody(here: Cli, words: tuple[str, 
     here.repo.git("commit", "-qm", "bad")
     hook(here)
     done = commit(here, *words)
-    assert (done.returncode, done.stderr) == (0, "git-agent: nothing is checked: nothing is staged\n")
+    assert (done.returncode, done.stderr) == (0, "git-agent: not checked: nothing is staged\n")
     assert (here.repo.git("log", "-1", "--format=%s"), here.calls()) == ("m", [])
 
 

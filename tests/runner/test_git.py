@@ -113,7 +113,7 @@ def test_inside_the_git_directory(repo: GitRepo) -> None:
 
 def test_directory_that_is_gone(tmp_path: Path) -> None:
     error = refused(tmp_path / "nowhere")
-    assert (error.code, error.message) == ("directory_gone", f"the directory '{tmp_path}/nowhere' is gone")
+    assert (error.code, error.message) == ("directory_gone", f"the directory '{tmp_path}/nowhere' no longer exists")
 
 
 def test_line_break_in_the_path_is_refused(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_a_note_on_every_commit(world: World) -> None:
     for words in (*LOOKS, "resume --all x", "watch", "prune --merged"):
         world.tell(words)
     _, told = world.tell("resume x", (128,))
-    assert "the note of run 0000012b cannot be followed: it asks for --yolo" in told
+    assert "the note of run 0000012b cannot be used: it asks for --yolo" in told
     assert (world.cli.calls(), world.state()) == ([], before)
 
 

@@ -113,7 +113,7 @@ def test_the_run_of_a_dead_branch_given_by_its_handle(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "main")
     repo.git("branch", "-q", "-D", "fix")
     repo.switch_new("fix", when=AFTER)
-    said = f"run {A} is of an earlier branch 'fix', which is gone; a resume makes it this one's"
+    said = f"run {A} belongs to an earlier, deleted branch 'fix'; a resume moves it to this one"
     assert find(repo, handle=A).says == (said,)
 
 
@@ -144,7 +144,7 @@ def test_a_branch_copied_onto_a_living_one(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "b")
     hints = refused(repo)
     assert (
-        f"run {A} was skipped: it is the run of branch 'a', which 'b' was copied from; to go there: git switch a"
+        f"run {A} was skipped: it is the run of branch 'a', which 'b' was copied from; to switch to it: git switch a"
         in (hints)
     )
     repo.git("checkout", "-q", "a")
@@ -205,7 +205,7 @@ def test_a_rename_takes_all_runs_along(renamed: Cli) -> None:
         assert renamed.ok("show", handle, "--json").json["branch"] == "b"
     hints = refused(renamed.repo)
     assert hints[:2] == tuple(
-        f"run {handle} was skipped: it is the run of branch 'b'; to go there: git switch b" for handle in (B, A)
+        f"run {handle} was skipped: it is the run of branch 'b'; to switch to it: git switch b" for handle in (B, A)
     )
     renamed.repo.git("checkout", "-q", "b")
     renamed.repo.git("config", "--unset", "branch.b.agentHandle")
@@ -364,7 +364,7 @@ def test_of_two_runs_at_once_the_branch_stays_with_the_one_that_began_last(cli: 
         gate.write("\n")
     out, err = first.communicate(timeout=60)
     assert cli.pointers() == {"main": second.handle}
-    assert f"branch 'main' stays with run {second.handle}, which began later" in err.decode()
+    assert f"branch 'main' keeps run {second.handle}, which began later" in err.decode()
     assert json.loads(out)["handle"] != second.handle
 
 

@@ -68,7 +68,7 @@ def refused(name: str, capfd: pytest.CaptureFixture[str]) -> Iterator[frozenset[
         capfd.readouterr()
         status = ask(name, given[one], given[other], *message)
         told = capfd.readouterr().err
-        if status == 129 and ("exclude each other" in told or "two messages" in told):
+        if status == 129 and ("cannot be used together" in told or "two messages" in told):
             yield frozenset((one, other))
 
 

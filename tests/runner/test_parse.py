@@ -156,5 +156,5 @@ def test_refused_message(
 def test_unquoted_words_are_quoted_in_the_hint() -> None:
     with pytest.raises(UsageError) as caught:
         parse.only_word(("fix", "Bob's", "bug"))
-    assert caught.value.message == "too many words: 'bug'"
+    assert caught.value.message == "too many arguments: 'bug'"
     assert caught.value.hints == ("quote the message: 'fix Bob'\"'\"'s bug'",)

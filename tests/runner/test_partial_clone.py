@@ -44,7 +44,7 @@ def test_a_remote_that_is_gone_is_said(clone: GitRepo, repo: GitRepo, tmp_path: 
     with pytest.raises(UserError) as caught:
         find(clone)
     command = "git agent fetch origin"
-    said = f"5 notes are not in this partial clone, and cannot be had now; when 'origin' is there: {command}"
+    said = f"5 notes are not in this partial clone and cannot be fetched now; once 'origin' answers: {command}"
     assert (caught.value.code, caught.value.hints[0]) == ("no_run", said)
     assert len((tmp_path / "connections").read_text()) < len(HANDLES)
     (tmp_path / "elsewhere").rename(repo.path)

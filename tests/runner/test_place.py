@@ -104,7 +104,7 @@ def test_only_an_earlier_state_is_overwritten(
     bundle = Bundle(OLD, (Piece(NAMES["claude"][0], TURN + TURN),))
     put = (load_context(), load("claude"), "claude", bundle, query(cli.home))
     if left is None:
-        with pytest.raises(ValueError, match="another conversation is in its place"):
+        with pytest.raises(ValueError, match="another conversation is already there"):
             place.put(*put)
         assert path.read_bytes() == before
     else:

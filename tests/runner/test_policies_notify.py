@@ -75,7 +75,7 @@ def test_what_hangs_is_not_waited_for(
     shower(tmp_path / "bin", tmp_path / "log", "exec sleep 600")
     told(here, monkeypatch, tmp_path / "bin", ("sleep", "60"))
     handle = here.record().handle
-    assert capfd.readouterr().err == f"git-agent: 'sleep' was to tell of run {handle}, and ended with 124\n"
+    assert capfd.readouterr().err == f"git-agent: the notification command 'sleep' for run {handle} ended with 124\n"
 
 
 def test_a_watch_tells_the_desktop_too(cli: Cli, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_ambiguous_prefix_names_the_handles(repo: GitRepo) -> None:
     for handle in ("7f3a9c21", "7f3a0000"):
         leave(repo, handle, "record")
     error = refused(repo, handle="7f3a")
-    assert (error.code, error.message) == ("ambiguous_handle", "'7f3a' is the beginning of 2 handles")
+    assert (error.code, error.message) == ("ambiguous_handle", "'7f3a' is ambiguous: 2 handles start with it")
     assert error.hints == ("git agent show 7f3a0000", "git agent show 7f3a9c21")
 
 
@@ -251,8 +251,8 @@ def test_note_on_commits_of_another_branch_is_named_only(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "main")
     error = refused(repo)
     assert error.hints[0] == (
-        f"run {H1} was skipped: it is noted on {repo.git('rev-parse', 'side')[:12]}, no commit of this branch's"
-        f' own; by name: git agent resume {H1} "<message>"'
+        f"run {H1} was skipped: it is noted on {repo.git('rev-parse', 'side')[:12]}, which is not unique"
+        f' to this branch; if it is the one you mean: git agent resume {H1} "<message>"'
     )
 
 
@@ -269,7 +269,7 @@ def test_run_that_another_branchs_pointer_names(repo: GitRepo, what: str) -> Non
 def test_old_note_of_a_run_that_moved_on(repo: GitRepo) -> None:
     leave(repo, H1, "note")
     leave(repo, H1, "record", branch="elsewhere")
-    assert "its record says that it is the run of branch 'elsewhere'" in refused(repo).hints[0]
+    assert "its record shows that it is the run of branch 'elsewhere'" in refused(repo).hints[0]
 
 
 def test_index_records_reachable_from_the_tip(repo: GitRepo) -> None:

@@ -48,8 +48,8 @@ def test_orphan_branch_names_the_run_of_a_dead_branch_of_its_name(repo: GitRepo)
     repo.git("checkout", "-q", "--orphan", "fresh")
     commit = repo.git("rev-parse", "main")[:12]
     assert refused(repo).hints[0] == (
-        f"run {H1} was skipped: it is noted on {commit}, no commit of this branch's own;"
-        f' by name: git agent resume {H1} "<message>"'
+        f"run {H1} was skipped: it is noted on {commit}, which is not unique to this branch;"
+        f' if it is the one you mean: git agent resume {H1} "<message>"'
     )
 
 
@@ -69,7 +69,7 @@ def test_detached_head_does_not_take_a_branchs_run(repo: GitRepo) -> None:
     error = refused(repo)
     assert (error.code, error.hints[0]) == (
         "no_run",
-        f"run {H1} was skipped: it is the run of branch 'main'; to go there: git switch main",
+        f"run {H1} was skipped: it is the run of branch 'main'; to switch to it: git switch main",
     )
 
 

@@ -167,23 +167,23 @@ def test_the_next_round_goes_on_with_the_first(cli: Cli) -> None:
     write(cli.repo, "f", f"{BAD}\n")
     cli.repo.git("add", "f")
     assert asked(cli).status == 1
-    write(cli.repo, "f", "mended\n")
+    write(cli.repo, "f", "fixed\n")
     cli.repo.git("add", "f")
     assert asked(cli, FAKE_REVIEW="never said").status == 0
     first, second = calls(cli)
     assert first["argv"][first["argv"].index("--session-id") + 1] in second["argv"]
     assert f'block", "summary": "{BAD}' in second["stdin"]
-    assert f"-{BAD}\n+mended" in second["stdin"]
-    write(cli.repo, "f", "mended again\n")
+    assert f"-{BAD}\n+fixed" in second["stdin"]
+    write(cli.repo, "f", "fixed again\n")
     cli.repo.git("add", "f")
     assert asked(cli, "--fresh", FAKE_REVIEW="never said").status == 0
-    assert "mended again" in calls(cli)[-1]["stdin"]
+    assert "fixed again" in calls(cli)[-1]["stdin"]
     assert "last round" not in calls(cli)[-1]["stdin"]
 
 
 def test_nothing_staged_asks_nobody(cli: Cli) -> None:
     done = asked(cli)
-    assert (done.status, done.out, calls(cli)) == (0, "pass: the staged change holds nothing to review\n", [])
+    assert (done.status, done.out, calls(cli)) == (0, "pass: the staged change contains nothing to review\n", [])
 
 
 def test_commits_ranges_and_pushes(cli: Cli) -> None:

@@ -162,7 +162,7 @@ def test_the_gate_waits_for_the_reviewer_and_no_longer_than_asked(cli: Cli) -> N
     until(came.exists, "the engine's tool")
     late = pushed(cli, old, "--wait", "1", "--on-error", "fail")
     assert late.status == 3
-    assert any("is still at work" in line for line in late.lines), late
+    assert any("is still running" in line for line in late.lines), late
     gate = cli.start_into(subprocess.PIPE, "review", "-e", "claude", "--range", f"{old}..HEAD", "--wait", "10m")
     assert gate.stderr
     assert b"waiting for the review" in gate.stderr.readline()
@@ -200,8 +200,8 @@ def test_a_commit_that_mends_an_earlier_one_lets_both_through(cli: Cli) -> None:
     old = cli.repo.git("rev-parse", "HEAD")
     bad = commit(cli, "f", f"{BAD}\n")
     background(cli)
-    commit(cli, "f", "mended\n")
-    background(cli, FAKE_REVIEW="", FAKE_SAY="pass: mended")
+    commit(cli, "f", "fixed\n")
+    background(cli, FAKE_REVIEW="", FAKE_SAY="pass: fixed")
     done = pushed(cli, old, "--fresh")
     assert done.status == 0, done
     assert any(f"commit {bad[:12]} alone is blocked" in line for line in done.lines)

@@ -28,8 +28,8 @@ RATE_LIMIT = Path(__file__).parents[2] / "fixtures/recordings/claude/2.1.332/rat
     ("words", "environ", "why"),
     [
         ((), {"FAKE_EXIT": "1", "FAKE_WORDS": "boom"}, "claude: "),
-        (("-e", "iflow"), {}, "iflow is not known to leave files alone"),
-        ((), {"FAKE_VERSION": "1.0.24"}, "claude 1.0.24 is not known to leave files alone"),
+        (("-e", "iflow"), {}, "iflow is not known to have a read-only mode"),
+        ((), {"FAKE_VERSION": "1.0.24"}, "claude 1.0.24 is not known to have a read-only mode"),
     ],
     ids=["failed", "no read-only mode", "too old"],
 )
@@ -51,11 +51,11 @@ def test_no_verdict_is_one_line_and_the_status_that_was_chosen(
         ("engine", (), {"PATH": "/usr/bin:/bin"}, "claude"),
         ("engine", ("-e", "cluade"), {}, "unknown engine 'cluade'"),
         ("time", ("--timeout", "1"), {"FAKE_CMD": "exec sleep 60"}, "claude: timed_out"),
-        ("cost", ("-e", "codex", "--max-cost", "0.5"), {}, "codex cannot be held to a cost"),
+        ("cost", ("-e", "codex", "--max-cost", "0.5"), {}, "codex cannot limit what a review costs"),
         ("cost", (), {"GIT_INDEX_FILE": ".git/index"}, "agent.hooks.maxCost is 0.5"),
         ("network", (), {"FAKE_OUT": str(RATE_LIMIT), "FAKE_EXIT": "1"}, "claude: rate_limited"),
         ("other", (), {"FAKE_SAY": "hm", "FAKE_REVIEW": ""}, "claude gave no verdict"),
-        ("other", (), {"GIT_INDEX_FILE": ".git/index", "GIT_AGENT_HANDLE": "deadbeef"}, "deadbeef, which is no run"),
+        ("other", (), {"GIT_INDEX_FILE": ".git/index", "GIT_AGENT_HANDLE": "deadbeef"}, "deadbeef, which is not a run"),
     ],
     ids=["missing", "unknown", "time", "max-cost", "maxCost", "network", "prose", "stale handle"],
 )
@@ -293,7 +293,7 @@ def test_a_known_verdict_loads_nothing_that_starts_an_engine(cli: Cli) -> None:
     words = (sys.executable, "-P", "-c", code)
     done = subprocess.run(words, cwd=cli.repo.path, env=cli.environ(), capture_output=True, text=True, check=True)
     verdict, modules = done.stdout.splitlines()
-    assert verdict.endswith("known from before)")
+    assert verdict.endswith("from an earlier review)")
     heavy = {
         "psutil",
         "subprocess",

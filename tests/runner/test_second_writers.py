@@ -82,7 +82,7 @@ def test_a_sign_of_life_that_cannot_be_read_holds_nothing(tmp_path: Path, bad: s
 @pytest.mark.parametrize(
     ("engine", "lock", "who"),
     [
-        ("codex", f".codex/thread-writer-locks/{SESSION}.lock", "codex, started by somebody else,"),
+        ("codex", f".codex/thread-writer-locks/{SESSION}.lock", "codex, started by another program,"),
         ("copilot", f".copilot/session-state/{SESSION}/inuse.4711.hold", "copilot, process 4711,"),
     ],
 )
@@ -101,7 +101,7 @@ def test_an_engine_started_by_hand_is_not_written_beside(cli: Cli) -> None:
         done = cli.run("resume", "two")
     assert (done.status, done.lines[0]) == (
         128,
-        f"fatal: codex, started by somebody else, is at work on session {session}",
+        f"fatal: codex, started by another program, is using session {session}",
     )
     cli.ok("resume", "two")
 
@@ -120,7 +120,7 @@ def test_a_copy_made_while_the_run_is_at_work_neither_ends_nor_joins_it(cli: Cli
         done = copy.run(*words)
         assert (done.status, done.lines[0]) == (
             128,
-            f"fatal: run {begun.handle} is still running in '{cli.repo.path}', the repository that this is a copy of",
+            f"fatal: run {begun.handle} is still running in '{cli.repo.path}', the repository this one was copied from",
         )
     gate.write_text("go on\n")
     assert work.wait(timeout=60) == 0

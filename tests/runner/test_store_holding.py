@@ -64,7 +64,7 @@ def test_a_second_writer_is_refused_and_told_who_the_first_is(layout: Layout) ->
             assert caught.value.code == "session_held"
             assert caught.value.message == (
                 f"run {HANDLE} (git-agent is process {os.getpid()}, in /home/dev/repo, since {MOMENT})"
-                f" is at work on session {SESSION}"
+                f" is using session {SESSION}"
             )
             assert caught.value.hints[0] == f'wait for it: git agent resume {OTHER} --wait "<message>"'
     session_locks.refuse_held(seat(layout, OTHER))
@@ -78,7 +78,7 @@ def test_another_repository_is_a_second_writer_too(layout: Layout, tmp_path: Pat
     other = Layout(str(tmp_path / "other"))
     with take(layout):
         for refuse in (lambda: take(other, handle), lambda: session_locks.refuse_held(seat(other, handle))):
-            with pytest.raises(UserError, match=f"run {HANDLE} .* is at work on session") as caught:
+            with pytest.raises(UserError, match=f"run {HANDLE} .* is using session") as caught:
                 refuse()
             assert caught.value.code == "session_held"
     take(other, handle).release()
@@ -150,7 +150,7 @@ def test_a_lock_that_is_signed_by_nobody_is_still_held(layout: Layout, text: byt
     path = seat(layout).path
     with locked(path):
         Path(path).write_bytes(text)
-        with pytest.raises(UserError, match=r"^another git-agent is at work on session "):
+        with pytest.raises(UserError, match=r"^another git-agent is using session "):
             take(layout)
     session_locks.refuse_held(seat(layout, OTHER))
 
@@ -168,7 +168,8 @@ def test_an_engine_that_outlived_its_git_agent_still_writes(layout: Layout, engi
     with pytest.raises(UserError) as caught:
         take(layout, OTHER)
     assert caught.value.message == (
-        f"run {HANDLE} (codex is process {engine.pid}, though its git-agent was killed) is at work on session {SESSION}"
+        f"run {HANDLE} (codex is process {engine.pid}; the git-agent that started it is gone)"
+        f" is using session {SESSION}"
     )
     session_locks.refuse_held(seat(layout))  # its own state tells of its own engine
     engine.kill()

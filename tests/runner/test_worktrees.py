@@ -108,7 +108,9 @@ def test_hint_for_a_deleted_branch_makes_it_anew(repo: GitRepo) -> None:
     repo.git("branch", "-q", "-D", "it's")
     with pytest.raises(UserError) as caught:
         place(made, repo.facts(), anywhere)
-    assert caught.value.message == f"run {HANDLE} belongs to branch 'it's', which is gone, but HEAD is detached here"
+    assert (
+        caught.value.message == f"run {HANDLE} belongs to branch 'it's', which was deleted, but HEAD is detached here"
+    )
     assert caught.value.hints[1] == f"or tie the run to where you are: git agent adopt {HANDLE}"
     name = shlex.quote("it's")
     tied = f"git agent adopt {HANDLE} --branch {name}"
@@ -129,7 +131,7 @@ def test_directory_that_is_gone_is_never_replaced(repo: GitRepo) -> None:
         place(made, repo.facts(), anywhere, default_directory=str(repo.path))
     assert (caught.value.code, caught.value.message) == (
         "directory_gone",
-        f"the directory of run {HANDLE} is gone: '{repo.path}/gone'",
+        f"the directory of run {HANDLE} is missing: '{repo.path}/gone'",
     )
 
 
@@ -178,7 +180,7 @@ def test_removed_worktree_whose_branch_is_checked_out_nowhere(repo: GitRepo, tmp
     with pytest.raises(UserError) as caught:
         place(made, repo.facts(), anywhere)
     assert caught.value.code == "directory_gone"
-    assert caught.value.message == f"the work tree of run {HANDLE} is gone: '{linked.path}'"
+    assert caught.value.message == f"the work tree of run {HANDLE} is missing: '{linked.path}'"
     take(caught.value.hints[:1], repo)
     assert place(made, repo.facts(), only_there).cwd == str(linked.path)
 

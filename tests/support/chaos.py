@@ -260,7 +260,7 @@ class Walk:
         for name in self.oracle.ids:
             clone.git("checkout", "-q", name)
             done = self.run("resume", "--dry-run", "x", cwd=clone.path)
-            named = re.findall(r"run ([0-9a-f]{8}) is known here only by its note", done.err)
+            named = re.findall(r"run ([0-9a-f]{8}) is known only from its note", done.err)
             found = (note for runs in notes.read(clone.facts()).by_commit.values() for note in runs)
             elder = {note.handle for note in found if note.branch == name and self.oracle.owner(note.handle) != name}
             right = {twin for run in self.oracle.right(name) for twin in self.twins.get(run or "", {run})}

@@ -85,7 +85,7 @@ def complete(agent_dir: Path) -> dict[str, str]:
     return found
 
 
-def mended(agent: Agent) -> None:
+def fixed(agent: Agent) -> None:
     """`doctor --repair` leaves nothing that is wrong."""
     agent("doctor", "--repair")
     done = agent("doctor", "--json")

@@ -20,7 +20,7 @@ HANDLE = "0012e345"
 UNREAD = "no run has the handle '0012e345'"
 CODEX = IDS["codex"]
 ID = "is not a session id of codex"
-KEPT = "is not what a run keeps"
+KEPT = "is not a flag that runs store"
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\r\x08\u009b31m\u0085\u202e\u2066\u2028\u2029\ufeff"
 SHELL = "$(touch pwned);`touch pwned`|touch pwned&'\"\n>pwned"
 DEEP = "[" * 10_000 + "]" * 10_000
@@ -99,7 +99,7 @@ CASES: dict[str, tuple[str, str | Wide | Runs]] = {
     "an engine named as a path": (engine("../../bin/sh"), UNREAD),
     "an engine named as a flag": (engine("--yolo"), UNREAD),
     "an engine of escapes": (engine(f"codex{ESCAPES}", "codex"), UNREAD),
-    "another engine than the run's": (engine("claude", "codex"), "it calls a run of codex one of claude"),
+    "another engine than the run's": (engine("claude", "codex"), "its run id names codex, but agentName is claude"),
     "an engine with a program of its own": (
         note(binary="/bin/sh", engine={"binary": "/bin/sh"}, agent={"codex.binary": "./pwn"}),
         Runs(MODEL),

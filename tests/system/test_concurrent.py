@@ -21,7 +21,7 @@ def test_of_two_resumes_of_one_run_one_goes_on_and_the_other_is_refused(world: W
     assert sorted(statuses) == [0, 128], told
     loser = statuses.index(128)
     # By the run's lock, by what became of the run meanwhile, or by the session's lock.
-    reasons = ("is still running", "was resumed by another git-agent", "is at work on session")
+    reasons = ("is still running", "was resumed by another git-agent", "is using session")
     assert any(reason in told[loser] for reason in reasons), told
     mark, other = ("MK2", "MK3") if loser else ("MK3", "MK2")
     assert {name for entry in world.requests()[asked:] for name in entry.markers} == {"MK1", mark}

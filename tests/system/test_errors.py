@@ -59,7 +59,7 @@ def test_trouble_in_the_first_reply_costs_no_session(world: World) -> None:
     assert {facts["session"]["value"]} == sessions(world)
     done = world.agent("resume", "--message=MK2 and go on")
     if str(world.pin) in TAKE_BACK:
-        refused(done, "cannot be resumed", "its messages are gone")
+        refused(done, "cannot be resumed", "its messages are missing")
         return
     assert done.status == 0, done.err
     assert "MK2" in world.requests()[-1].users[-1].head

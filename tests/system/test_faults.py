@@ -44,7 +44,7 @@ def after(world: World, before: dict[str, str]) -> None:
     for _ in range(2):
         kept = faults.complete(world.repo / ".git/agent")
         assert {name: kept.get(name) for name in before} == before
-        faults.mended(world.agent)
+        faults.fixed(world.agent)
 
 
 @EACH

@@ -29,7 +29,7 @@ def test_a_session_that_the_engine_has_lost_comes_back_whole(world: World) -> No
     assert session not in sessions(world)
     assert world.facts()["resumable"] is True
     done = world.resume("MK3 TOOLCALL and go on")
-    assert f"{world.pin.engine} had lost session {session}: the copy of " in done.err
+    assert f"{world.pin.engine} had lost session {session}: the backup of " in done.err
     world.carried("MK1", "MK2", "MK3")
     world.ran_in(world.repo)
     assert world.session() == session
@@ -60,7 +60,7 @@ def test_a_resumed_conversation_survives_gemini_s_retention(world: World) -> Non
     world.start("MK9 another piece of work")
     assert "MK1" not in all_text(world, session)  # gemini has deleted it
     done = succeeded(world.agent("resume", handle, "MK3 and go on"))
-    assert f"gemini had lost session {session}: the copy of " in done.err
+    assert f"gemini had lost session {session}: the backup of " in done.err
     world.carried("MK1", "MK2", "MK3")
     assert world.facts(handle)["session"]["value"] == session
 

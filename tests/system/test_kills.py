@@ -56,7 +56,7 @@ def test_the_launcher_is_killed_alone_in_a_tool_call(world: World) -> None:
     session, survivors = left_by_its_launcher(world)
     asked = len(world.requests())
     done = world.agent("resume", "--json", "--message=MK3 and go on")
-    refused(done, "still running", "launcher ended, but it works on as process ")
+    refused(done, "still running", "launcher ended, but it is still running as process ")
     assert [pid for pid in survivors if f"process {pid} " in done.err or f", {pid} " in done.err]
     assert json.loads(done.out)["error"]["code"] == "run_live"
     assert world.facts()["state"] == "running"
@@ -80,7 +80,7 @@ def test_a_resume_waits_for_what_a_killed_launcher_left(world: World) -> None:
     assert waiter.stderr
     told = waiter.stderr.readline()
     assert "git-agent: waiting: run " in told
-    assert "launcher ended, but it works on as process " in told
+    assert "launcher ended, but it is still running as process " in told
     facts, layout = world.facts(), Layout(str(world.repo / ".git"))
     until(lambda: is_locked(layout.waiting_lock(facts["handle"])) or stopped(waiter), "it waits for its turn")
     assert (facts["state"], len(world.requests())) == ("running", asked)
@@ -138,7 +138,7 @@ def test_of_two_sessions_that_may_be_the_runs_none_is_taken(world: World) -> Non
     succeeded(world.run(str(world.binary), "run", "--format", "json", stdin="MK2 by hand"))
     (other,) = sessions(world) - {mine}
     asked = len(world.requests())
-    told = f"no session id: opencode printed none, and several began here meanwhile: {mine}, {other}"
+    told = f"no session id: opencode printed none, and several started here during the attempt: {mine}, {other}"
     refused(world.agent("resume", "--message=MK3 and go on"), told, "--session VALUE")
     assert world.facts()["session"] == {"field": None, "value": None}
     assert len(world.requests()) == asked
@@ -270,7 +270,7 @@ def goes_on_after_the_first_reply(world: World) -> None:
     asked = len(world.requests())
     done = world.agent("resume", "--message=MK2 and go on")
     if str(world.pin) in FIRST_REPLY_LOST:
-        refused(done, "cannot be resumed", f"claude {world.pin.version} keeps nothing of a session")
+        refused(done, "cannot be resumed", f"claude {world.pin.version} saves nothing of a session")
         assert len(world.requests()) == asked
         return
     assert done.status == 0, done.err
@@ -282,7 +282,7 @@ def nothing_starts_beside(world: World, engine: psutil.Process) -> None:
     """Neither while the engine's first process lives, nor while the one that it launched goes on without it."""
     asked = len(world.requests())
     done = world.agent("resume", "--json", "--message=MK3 and go on")
-    refused(done, "still running", f"is process {engine.pid}, though its git-agent was killed")
+    refused(done, "still running", f"is process {engine.pid}; the git-agent that started it is gone")
     assert json.loads(done.out)["error"]["code"] == "run_live"
     if any(os.getsid(child.pid) == engine.pid for child in engine.children()):
         engine.kill()

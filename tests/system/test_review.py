@@ -77,7 +77,7 @@ def test_a_reviewer_reads_and_cannot_write(world: World) -> None:
     asked = len(world.requests())
     assert world.agent("review", "-e", engine).status == 1
     assert len(world.requests()) == asked
-    (world.repo / "f").write_text("REVIEWS mended\n")
+    (world.repo / "f").write_text("REVIEWS fixed\n")
     world.git("add", "f")
     succeeded(world.agent("review", "-e", engine, "--json", "--on-error", "fail"))
     newest = world.requests()[-1]

@@ -40,11 +40,11 @@ def test_a_run_goes_on_in_two_homes_by_turns(world: World, second: World) -> Non
     assert f"the run's was in '{world.home.root}" in said
     second.carried("MK1", "MK2")
     said = world.resume("MK3 in the first home").err
-    assert "as it was earlier (1 turn, " in said
+    assert "in an earlier state (1 turn, " in said
     assert "the run's: 2 turns, " in said
     world.carried("MK1", "MK2", "MK3")
     strict = second.agent("resume", "--strict", "MK9 never said")
-    refused(strict, "as it was earlier (2 turns, ", "the run's: 3 turns, ")
+    refused(strict, "in an earlier state (2 turns, ", "the run's: 3 turns, ")
     second.resume("MK4 in the second home")
     second.carried("MK1", "MK2", "MK3", "MK4")
     assert world.session() in sessions(world)

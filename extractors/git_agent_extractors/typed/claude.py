@@ -40,7 +40,7 @@ class _ToolUse(msgspec.Struct, tag="tool_use", gc=False):
 
 
 class _ToolResult(msgspec.Struct, gc=False):
-    type: Literal["tool_result"]  # a tag may be missing where it tells nothing apart
+    type: Literal["tool_result"]  # a tag may be missing where it distinguishes nothing
     content: str | list[_Part] = ""
     is_error: Any = None
 

@@ -1,1 +1,1 @@
-"""May a session, or a run that only a note knows, become a run of this repository? And writing that down."""
+"""Decide whether a session, or a run known only from a note, may become a run of this repository; and write it."""

@@ -1,4 +1,4 @@
-"""Runs that no attempt of ours began: a session that an engine has already, or a run that only a note knows."""
+"""May this engine session, or this noted run, become a run here? Writes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from git_agent_runner.store.records import listing
 
 
 class AdoptRequest(NamedTuple):
-    """What the person said of the run to be: its branch, its directory (absolute), flags for the engine."""
+    """What the person asked for: the branch, the directory (absolute) and flags for the engine."""
 
     branch: str | None = None
     cwd: str | None = None
@@ -36,7 +36,7 @@ class AdoptRequest(NamedTuple):
 
 
 def choose(ctx: Context, engine: Engine, cwd: str) -> str:
-    """The one session of this directory that no run has. Raises UserError `session_unknown`, naming several."""
+    """The one session of this directory that belongs to no run. Raises UserError `session_unknown`, naming several."""
     program = find_program(ctx, engine)
     found = engine.created_since(StoreQuery(ctx.environ, cwd, program.version))
     free = [session for session in found if taken(ctx, engine.name, session) is None]
@@ -60,7 +60,7 @@ def choose(ctx: Context, engine: Engine, cwd: str) -> str:
 
 
 def session(ctx: Context, engine: Engine, value: str, wanted: AdoptRequest, origin: str = "given") -> Adoption:
-    """A run for a session that the engine has. Nothing is written.
+    """A run for a session that the engine has. Writes nothing.
 
     Raises UserError `session_malformed`, `session_missing`, `session_taken`, `directory_outside` and those of `--`.
     """
@@ -68,7 +68,7 @@ def session(ctx: Context, engine: Engine, value: str, wanted: AdoptRequest, orig
         raise UserError(
             f"{value!a} is not a session id of {engine.name}",
             code="session_malformed",
-            hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
+            hints=(f"its sessions of this directory: git agent adopt {engine.name}",),
         )
     program = find_program(ctx, engine)
     check_version(engine, program.version)
@@ -92,7 +92,7 @@ def session(ctx: Context, engine: Engine, value: str, wanted: AdoptRequest, orig
 
 
 def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
-    """A run that only a note knows, if its session is in this machine's store. Nothing is written.
+    """A run known only from a note, if its session is in this machine's store. Writes nothing.
 
     Raises UserError `note_refused`, `engine_unknown`, `binary_missing`, `session_missing`, `directory_outside`, ….
     What is not proven is refused: a note would carry another project's session into this repository.
@@ -163,7 +163,7 @@ def _refuse_taken(ctx: Context, engine: Engine, value: str, branch: str | None) 
     if handle := taken(ctx, engine.name, value):
         named = f" --branch {quote(branch)}" if branch else ""
         raise UserError(
-            f"session {value} is that of run {handle} already",
+            f"session {value} already belongs to run {handle}",
             code="session_taken",
             hints=(
                 f"git agent resume {handle} {wording.message(engine.name)}",
@@ -180,7 +180,7 @@ def _located(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> Locate
         raise UserError(
             f"session {query.session} cannot be adopted: {detail}",
             code="session_missing",
-            hints=(f"what {engine.name} has for this directory: git agent adopt {engine.name}",),
+            hints=(f"its sessions of this directory: git agent adopt {engine.name}",),
         )
     return located
 
@@ -190,7 +190,7 @@ def _refuse_untrusted(
 ) -> None:
     """Raises UserError `note_refused` with all that keeps the note from being followed, and the flags that let it be.
 
-    Not for a session that is proven to be of a directory outside: where it is, is said then.
+    Not for a session that is proven to be of a directory outside: where it is, is reported then.
     """
     home = os.path.realpath(located.cwd) if located.state == "present" and located.cwd else None
     outside = home is not None and work_tree_of(ctx, home) is None
@@ -203,14 +203,15 @@ def _refuse_untrusted(
     passes = f", and the agent may have {command_line(asked.args)}" if wide else ""
     place = " --cwd ." if outside and wanted.cwd is None else ""
     raise UserError(
-        f"the note of run {note.handle} cannot be followed: {'; '.join(whys)}",
+        f"the note of run {note.handle} cannot be used: {'; '.join(whys)}",
         code="note_refused",
         hints=(f"if you trust who wrote it{passes}: git agent adopt {note.handle} --trust{place}",),
     )
 
 
 def _unproven(ctx: Context, note: Note, engine: Engine, state: str, home: str | None) -> str | None:
-    """Why the store does not show that it has the session, and that its directory is no other repository's.
+    """What the store does not prove: that it has the session, and that the session's directory is in no other
+    repository.
 
     A session proven to be of this repository shows that the person has used its engine here, whatever records say.
     """
@@ -226,7 +227,7 @@ def _unproven(ctx: Context, note: Note, engine: Engine, state: str, home: str | 
 
 
 def _known_engine(ctx: Context, name: str) -> bool:
-    """Has the person used this engine here, named it in their settings, or added it themselves?"""
+    """Has the person used this engine here, named it in their settings, or added it?"""
     settings = ctx.settings
     if name in (settings.engine, *settings.binaries, *settings.args, *settings.modes) or name not in MODULES:
         return True
@@ -236,7 +237,7 @@ def _known_engine(ctx: Context, name: str) -> bool:
 def _doubt(engine: Engine, located: Located) -> tuple[str, ...]:
     if located.state == "present":
         return ()
-    return (f"whether {engine.name} has this session cannot be known before it is resumed: {located.detail}",)
+    return (f"cannot tell before a resume whether {engine.name} has this session: {located.detail}",)
 
 
 def _directory(ctx: Context, engine: Engine, located: Located, asked: str | None, again: str, *, free: bool) -> str:

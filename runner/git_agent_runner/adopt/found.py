@@ -1,4 +1,4 @@
-"""The run that a command line names; one that only a note knows is adopted."""
+"""Find the run that a command line names; adopt it if only a note knows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def found(ctx: Context, where: Where, request: Request, *, trusted: bool) -> Rec
 
 
 def _taken_up(ctx: Context, elsewhere: Elsewhere, *, trusted: bool, dry_run: bool) -> Record | UserError:
-    """For a resume of a run that only a note knows: its record, made unless `dry_run`; or the reason why not."""
+    """The record of a run that only a note knows, written unless `dry_run`; or the reason why it cannot be resumed."""
     from git_agent_runner.adopt import decide  # a rare need
     from git_agent_runner.adopt.write import write
     from git_agent_runner.console.lines import say, warn

@@ -1,4 +1,4 @@
-"""What a note may ask for. Anyone who can push may have written it, so it names a session, and decides nothing."""
+"""What a note may ask for. Anyone who can push may have written it, so it names a session and decides nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def session(note: Note, engine: Engine) -> str:
     """The session that a note names. Raises UserError `note_refused` for a note that no git-agent wrote like this."""
     value = note.session.value
     if note.run_id[17:-9] != note.agent_name:
-        raise _refused(note, f"it calls a run of {note.run_id[17:-9]} one of {note.agent_name}")
+        raise _refused(note, f"its run id names {note.run_id[17:-9]}, but agentName is {note.agent_name}")
     if value is None:
         raise UserError(f"run {note.handle} has no session id in its note", code="session_unknown")
     if note.session.field != engine.field or not engine.id_pattern.fullmatch(value):
@@ -44,14 +44,14 @@ def launch_args(note: Note, engine: Engine) -> NoteArgs:
     sent = [word for word in words if word.option and word.option.role == "attachment"]  # with the message of then
     left = tuple(text for word in words if word not in [*hidden, *sent] for text in word.words)
     if arguments.launch_args(engine.options, left) != left:
-        raise _refused(note, f"{command_line(left)} is not what a run keeps")
+        raise _refused(note, f"{command_line(left)} is not a flag that runs store")
     names = tuple(dict.fromkeys("a flag" if word.name == MARK else word.name for word in hidden))
     return NoteArgs(left, names, tuple(arguments.widening(engine.options, left)))
 
 
 def _refused(note: Note, why: str) -> UserError:
     return UserError(
-        f"the note of run {note.handle} cannot be followed: {why}",
+        f"the note of run {note.handle} cannot be used: {why}",
         code="note_refused",
         hints=(f"look at it: git notes --ref=agent show {note.commit[:12]} | cat -v",),
     )

@@ -1,4 +1,4 @@
-"""Writing down a run that no attempt of ours began: `adopting` finds out whether it may be."""
+"""Write an adopted run: directory, record, note, pointer. `decide` checks that it may be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from git_agent_runner.store.records import attempts
 
 
 class Adoption(NamedTuple):
-    """A run about to be. `origin` is what named its session: given, store, note. `says` are lines to say."""
+    """A run to be written. `origin` is where its session comes from: given, store, note. `says` are lines to print."""
 
     record: Record
     origin: str
@@ -28,7 +28,7 @@ class Adoption(NamedTuple):
 
 
 def write(ctx: Context, adoption: Adoption) -> tuple[Record, tuple[str, ...]]:
-    """Make the run: directory, record, note, pointer. The record, and what could not be written.
+    """Write the run: directory, record, note, pointer. Returns the record, and what could not be written.
 
     Raises UserError `handle_taken`, `write_failed`.
     """
@@ -41,7 +41,7 @@ def write(ctx: Context, adoption: Adoption) -> tuple[Record, tuple[str, ...]]:
             attempts.new_run(ctx.layout, record.run_id)
         except FileExistsError:
             hint = "if its record is missing: git agent doctor --repair"
-            raise UserError(f"run {record.handle} is here already", code="handle_taken", hints=(hint,)) from None
+            raise UserError(f"run {record.handle} already exists here", code="handle_taken", hints=(hint,)) from None
         attempts.begin(ctx.layout, made)
         ctx.runs.create(record)
         writes = (
@@ -62,7 +62,7 @@ def _warning(write: Callable[[], object]) -> str | None:
 
 
 def attempt_of(record: Record, moment: str) -> Attempt:
-    """The attempt that stands for what is known of a run: no engine was started, and nothing was printed."""
+    """An attempt that holds what is known of a run: no engine was started, nothing was printed."""
     return Attempt(
         number=max(1, record.attempts),
         kind="fork" if record.forked_from else "adopt",
@@ -101,4 +101,4 @@ def _named(ctx: Context, record: Record) -> tuple[Record, Lock]:
         if lock:
             lock.release()
         if record.handle:
-            raise UserError(f"run {handle} is here already", code="handle_taken")
+            raise UserError(f"run {handle} already exists here", code="handle_taken")

@@ -1,1 +1,1 @@
-"""One attempt, from a request to what is reported of it: plan, checks, place, run, verdict, settle."""
+"""One attempt: plan, checks, directory, run, verdict, settle, report."""

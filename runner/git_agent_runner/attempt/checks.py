@@ -1,4 +1,5 @@
-"""Can this run, with these words, in this version? Each check raises the reason why not; none starts the engine."""
+"""Can this run be resumed with these arguments in this version? Each check raises the reason why not; none starts the
+engine."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def able_program(ctx: Context, engine: Engine, record: Record, value: str | None
 
 
 def _by_hand(engine: Engine, record: Record, version: Version, value: str | None) -> tuple[str, ...]:
-    """The terminal form needs no message, and every engine that resumes at all has one."""
+    """The command to open the session by hand: the terminal form needs no message, and every engine that can resume has
+    one."""
     if value is None:
         return ()
     cwd = record.cwd or "."
@@ -47,10 +49,11 @@ def _by_hand(engine: Engine, record: Record, version: Version, value: str | None
 
 
 def other_form(engine: Engine, *, picker: bool) -> Callable[[Launch], Invocation]:
-    """The engine's way to a session that is not named. Raises UserError `resume_unsupported` where it has none."""
+    """The engine's command for the newest session, or its picker. Raises UserError `resume_unsupported` if it has
+    none."""
     form = engine.picker if picker else engine.continue_
     if form is None:
-        what = "session picker" if picker else "'continue the newest session'"
+        what = "session picker" if picker else "way to continue the newest session"
         hint = 'start a new session in the same run: git agent resume --fallback fresh "<message>"'
         raise UserError(f"{engine.name} has no {what}", code="resume_unsupported", hints=(hint,))
     return form
@@ -69,7 +72,8 @@ def fitting(invocation: Invocation) -> Invocation:
 
 
 def in_place(engine: Engine, invocation: Invocation, asked: str | None) -> Invocation:
-    """An engine that goes on only where its session is must not do so while the person reads another directory."""
+    """Raises UserError `directory_bound` if an engine that resumes only in its session's directory would ignore
+    --cwd."""
     if asked is None or invocation.cwd == asked:
         return invocation
     stay = ("leave --cwd out",) if os.path.isdir(invocation.cwd) else ()

@@ -14,7 +14,7 @@ def dry_run(plan: Plan, *, as_json: bool) -> None:
     """The exact command, copyable: `cd`, then the engine with its stdin. Nothing is started."""
     text = pasteable(plan.invocation)
     if plan.restore:
-        say(f"{plan.restore.why(plan.engine.name, 'has')}: the run's copy would be {plan.restore.where} first")
+        say(f"{plan.restore.why(plan.engine.name, 'has')}: the run's backup would be {plan.restore.where} first")
     if plan.carry:
         say(f"first, {plan.carry.why('would be')}")
     if plan.handed:

@@ -1,4 +1,4 @@
-"""What tells that an attempt was more than an exit status: the session that it printed, or that the store has."""
+"""Evidence that an attempt did more than exit: the session that it printed, or that the store has."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from git_agent_runner.store import session_copies
 
 class Evidence(NamedTuple):
     """`transcript` names no session that the store is known not to have. `begun` are the sessions of a new attempt that
-    printed none, and `origin` where they come from. `opened`: an interface was more than a process that ended, and
-    `ended`, as far as its session tells, that was not in the middle of a turn.
+    printed none, and `origin` where they come from. `opened`: an interface did more than start and end; `ended`: as far
+    as its session shows, it did not stop in the middle of a turn.
     """
 
     transcript: Transcript
@@ -51,7 +51,7 @@ def _seen(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome, tran
 
 
 def under_way(ctx: Context, attempt: Attempt) -> tuple[str, ...]:
-    """The session of an attempt that goes on, as far as it is known; else those that began since it did."""
+    """The session of a running attempt, as far as it is known; else those that began since it did."""
     if attempt.session.value:
         return (attempt.session.value,)
     engine = load(attempt.agent_name, ctx.environ)
@@ -89,7 +89,7 @@ def _lost(ctx: Context, engine: Engine, attempt: Attempt, session: str) -> bool:
 
 
 def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -> bool:
-    """Has the session that was to be opened been written to? Where that cannot be known it counts as opened."""
+    """Has the session that was to be opened been written to? If that cannot be known, it counts as opened."""
     session = attempt.requested_session
     query = _query(ctx, engine, attempt, session)
     located = asking.locate(engine, query, attempt.launch_args, attempt.store) if session else None
@@ -99,7 +99,7 @@ def _touched(ctx: Context, engine: Engine, attempt: Attempt, outcome: Outcome) -
 
 
 def _ended(ctx: Context, engine: Engine, attempt: Attempt, session: str | None) -> bool:
-    """Does the session end with a finished turn? What its engine has deleted is there as our copy."""
+    """Does the session end with a finished turn? If the engine has deleted the session, our backup is read."""
     query = _query(ctx, engine, attempt, session)
     located = asking.locate(engine, query, attempt.launch_args, attempt.store)
     if engine.ended is None or located.state == "unknown":

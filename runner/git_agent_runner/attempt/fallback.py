@@ -1,4 +1,4 @@
-"""What takes the place of a resume that cannot be: the one table of behaviour."""
+"""Fallbacks: what happens when a session cannot be resumed, per mode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ THERE = frozenset({"session_archived", "session_behind", "session_parted", "stor
 
 
 def otherwise(ctx: Context, request: Request, fallback: Fallback, record: Record | None, error: UserError) -> Plan:
-    """The plan that takes the resume's place, `error` its `instead_of`. Raises the error itself where there is none."""
+    """The plan to use instead of the resume, with `error` as its `instead_of`. Raises `error` itself if there is
+    none."""
     if fallback == "strict":
         error.message = f"{STRICT}: {error.message}"
     replaceable = GONE | UNSUPPORTED | {"fresh": AWAY | THERE, "lenient": frozenset()}.get(fallback, THERE)
@@ -62,7 +63,7 @@ def _plan(ctx: Context, request: Request, fallback: Fallback, record: Record | N
 
 
 def _mistyped(request: Request, error: UserError) -> bool:
-    """A session that the person gave and that cannot be one is no session that is gone."""
+    """Is the session one that the person gave and that cannot exist? Then it is not a lost session."""
     return request.session is not None and error.code == "session_malformed"
 
 

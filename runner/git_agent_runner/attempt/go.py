@@ -1,4 +1,4 @@
-"""The road of an attempt, for resume and for start --resume: the plan, or what takes its place, then run and told."""
+"""Plan, run and report one attempt; shared by `resume`, `start` and the worker."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     agent_mode: AgentMode | None = None
 
     def hands_over(self, record: Record) -> bool:
-        """Is the run to go on in another engine than it is in?"""
+        """Is the run to continue in another engine than its current one?"""
         return self.engine not in (None, record.agent_name)
 
 
@@ -80,7 +80,7 @@ def go(ctx: Context, request: Request, fallback: Fallback, found: Record | UserE
 
 
 def configured(ctx: Context) -> Fallback:
-    """What the person's settings put in the place of a resume that cannot be."""
+    """The fallback that the person's settings choose."""
     return _CHOSEN.get(ctx.settings.fallback, "fail")
 
 
@@ -124,7 +124,7 @@ def _run(ctx: Context, plan: Plan, request: Request, fallback: Fallback) -> int:
         from git_agent_runner.attempt.fallback import otherwise
 
         # Only the engine knew. Its failed attempt stands; what is done instead is the run's next.
-        missing = UserError(f"{plan.engine.name} says that the session is gone", code="session_missing")
+        missing = UserError(f"{plan.engine.name} reports that the session does not exist", code="session_missing")
         plan = otherwise(ctx, request, fallback, done.settled.record, missing)
         _say_instead(plan)
         done = attempt(ctx, plan, request)
@@ -132,14 +132,14 @@ def _run(ctx: Context, plan: Plan, request: Request, fallback: Fallback) -> int:
 
 
 def _still_there(ctx: Context, plan: Plan, done: Finished) -> bool:
-    """Nothing takes the place of a session that its store has, whatever its engine says."""
+    """Does the store still have the session that its engine reports missing? Then nothing replaces it."""
     from git_agent_runner.conversation.session import still_there
 
     attempt = done.settled.attempt
     there = still_there(ctx, plan.engine, attempt)
     if there:
         name = plan.engine.name
-        warn(f"{name} says that session {plan.session} is gone, but its store has it: nothing takes its place")
+        warn(f"{name} reports that session {plan.session} does not exist, but its store has it: not starting a new one")
     return there
 
 
@@ -168,7 +168,7 @@ def attempt(ctx: Context, plan: Plan, request: Request) -> Finished:
 
 
 def refuse_start(ctx: Context, *, interactive: bool) -> None:
-    """Raises UserError `inside_run` and `not_a_terminal` where no engine may be started from here."""
+    """Raises UserError `inside_run` or `not_a_terminal` if no engine may be started from here."""
     refuse_in_hook_of_run(ctx)
     if interactive and not (os.isatty(0) and os.isatty(1)):
         raise UserError(
@@ -179,7 +179,8 @@ def refuse_start(ctx: Context, *, interactive: bool) -> None:
 
 
 def refuse_in_hook_of_run(ctx: Context) -> None:
-    """An agent whose commit sets off a hook that starts an agent, whose commit … would never end (C12).
+    """Raises UserError if a hook inside a run would start another agent, whose commit starts another, without end
+    (C12).
 
     An engine's environment has none of git's variables, so one that is there again says that git runs us: a hook.
     """
@@ -193,19 +194,24 @@ def refuse_in_hook_of_run(ctx: Context) -> None:
 
 
 def told(ctx: Context, plan: Plan, done: Finished, request: Request, fallback: Fallback) -> int:
-    """Tell what the attempt came to; the exit status."""
+    """Report the attempt's outcome; returns the exit status."""
     from git_agent_runner.attempt import report
 
     status = report.finish(ctx, plan, done, as_json=request.as_json, lenient=fallback == "lenient")
     record, verdict = done.settled.record, done.settled.verdict
     if fallback == "strict" and (verdict.resumed == "as_new" or verdict.status == "session_missing"):
-        why = "began a new conversation instead" if verdict.resumed == "as_new" else "says that the session is gone"
+        why = (
+            "began a new conversation instead"
+            if verdict.resumed == "as_new"
+            else "reports that the session does not exist"
+        )
         fatal(f"{STRICT}: {record.agent_name} {why}")
     return status
 
 
 def _let_notes_follow(ctx: Context) -> None:
-    """Once for each repository, when there is a note: git warns of a ref that is configured and not there.
+    """Once per repository, when there is a note: configure git to carry notes. Not before: git warns about a configured
+    ref that does not exist.
 
     A configuration that cannot be written does not keep a run from starting.
     """
@@ -221,7 +227,7 @@ def _let_notes_follow(ctx: Context) -> None:
 
 
 def closed(ctx: Context, record: Record) -> Record:
-    """The run, its last attempt settled as interrupted if a git-agent was killed before it could do so itself."""
+    """The run, after its last attempt was settled as interrupted if a git-agent was killed before it could do so."""
     from git_agent_runner.store.records import attempts
 
     if attempts.standing(ctx.layout, record.handle, record.run_id) != "dead":
@@ -232,5 +238,5 @@ def closed(ctx: Context, record: Record) -> Record:
     say(f"git-agent could not settle attempt {closed.attempts} of run {record.handle}: {closed.status}")
     last = attempts.latest(ctx.layout, record.run_id)
     if last and last.interactive:
-        hint("if the terminal that it was in shows nothing of what you type: reset")
+        hint("if its terminal does not show what you type, run there: reset")
     return closed._replace(branch=record.branch)

@@ -1,4 +1,4 @@
-"""`resume -e ENGINE` for a run of another engine: its conversation is handed over before the attempt."""
+"""`resume -e ENGINE` for a run of another engine: hand its conversation over before the attempt."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def handed_over(ctx: Context, request: Request, record: Record) -> Plan | Record:
-    """The run with the other engine's session, which that engine has from then on; on a dry run, what it would run, and
-    so where a new window is to do it.
+    """The run with the other engine's session, which that engine has from then on. On a dry run, or where a new
+    window will do it: what would be run.
 
     All that may keep the attempt from being made is found out first. Raises UserError as `hand_over.prepare` and
     `plan_resume` do.

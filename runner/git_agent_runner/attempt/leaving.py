@@ -1,4 +1,4 @@
-"""Where an engine leaves its work tree's HEAD: agents make branches of their own, and visit those of others."""
+"""Where an engine leaves its work tree's HEAD: agents create branches, and switch to those of others."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from git_agent_runner.git import discover, in_repo, refs, scrubbed
 
 
 class Begun(NamedTuple):
-    """What was there before the engine: the branch in its work tree, and all branches."""
+    """The state before the engine started: the branch in its work tree, and all branches."""
 
     branch: str | None
     heads: frozenset[str]
 
 
 class Left(NamedTuple):
-    """HEAD is elsewhere than it was. `made`: on a branch that is new, which has the run from now on.
+    """HEAD was moved. `made`: to a new branch, which has the run from here on.
 
     `stray` commits are on no branch: those of a detached HEAD, or those that a switch left behind.
     """
@@ -31,7 +31,7 @@ class Left(NamedTuple):
 
 
 def now(where: Repository, environ: Mapping[str, str]) -> Repository | None:
-    """The work tree's facts, asked again; None where the engine has removed it."""
+    """The work tree's state, asked again; None if the engine has removed it."""
     try:
         return discover(where.top, scrubbed(environ))
     except UserError:
@@ -39,7 +39,7 @@ def now(where: Repository, environ: Mapping[str, str]) -> Repository | None:
 
 
 def left(where: Repository | None, begun: Begun, record: Record) -> Left | None:
-    """None where HEAD is where it was. `record` has the name that the run's branch has now."""
+    """How the engine left HEAD; None if it did not move. `record` has the branch's current name."""
     if where is None:
         return None
     branch = where.branch or refs.busy_branch(where.git_dir)

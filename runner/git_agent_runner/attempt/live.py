@@ -1,4 +1,4 @@
-"""While an engine runs: its process and its session go to disk as soon as they are known, its output to the person."""
+"""While an engine runs: store its process and its session as soon as they are known, and show its output."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ SHARE = 50  # and that many times as long as the last one took
 
 class View(NamedTuple):
     """What the person sees while the engine runs. `chunk` gets the engine's bytes, `events` what they mean; `close`
-    comes after the last of them, and `error` then tells the engine's error, if that is the last thing seen. `watched`
-    gets the question that they must ask while they wait for a reader: must the engine end now?
+    comes after the last of them, and `error` then returns the engine's error, if that is the last thing shown.
+    `watched` receives a function that a handler must poll while it waits for a slow reader: True once the engine must
+    end.
     """
 
     chunk: Callable[[Source, bytes], None] | None = None
@@ -43,7 +44,7 @@ class View(NamedTuple):
 
 
 class Live:
-    """What is learned while the engine runs. It lives as long as one attempt's process.
+    """What is learned while the engine runs. One instance per attempt.
 
     `take` gets the session's lock; it raises UserError where another process has it.
     """
@@ -84,8 +85,8 @@ class Live:
             self.view.events(events)
 
     def drawn(self, _source: Source, _data: bytes) -> None:
-        """An interface prints no id, and some delete a session that is left early: its store is asked, and what stands
-        there copied, now and then.
+        """Look into the store of a terminal interface now and then: it prints no id, and some engines delete a session
+        that is left early, so it is backed up.
         """
         began = time.monotonic()
         if began < self._look_at:
@@ -107,7 +108,7 @@ class Live:
             self.view.close()
 
     def _learn(self, value: str) -> None:
-        """A killed machine must not cost the session: it is stored the moment the engine prints it."""
+        """Store the session as soon as the engine prints it, so that a crash of the machine does not lose it."""
         self._known = True
         if value != self.plan.session:
             with suppress(UserError):  # an id that is new to all of us is nobody else's

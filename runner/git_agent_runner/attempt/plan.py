@@ -39,9 +39,9 @@ class Plan(NamedTuple):
     """What is about to run. `record` stands as it will while the attempt runs; its handle is empty for a new run.
 
     `session` is the id asked for, or the one minted for a new session. `notes` are lines to say before it runs.
-    `carry`, then `restore`, are to be done first: the session is not where the run goes on, or not as the run left it;
-    `handed`: another engine's conversation would be handed over first. `restored` is when the copy was made that was
-    restored. `store` is the engine's. `instead_of` is why the session is not resumed by its id.
+    `carry`, then `restore`, are to be done first: the session is not where the run continues, or not as the run left
+    it; `handed`: another engine's conversation would be handed over first. `restored` is when the copy was made that
+    was restored. `store` is the engine's. `instead_of` is why the session is not resumed by its id.
     """
 
     record: Record
@@ -84,7 +84,7 @@ def choose_engine(ctx: Context, name: str | None) -> Engine:
     raise UserError(
         "no engine: give one with -e, or set agent.engine",
         code="engine_unset",
-        hints=("git config --global agent.engine claude", f"engines are: {', '.join(MODULES)}"),
+        hints=("git config --global agent.engine claude", f"known engines: {', '.join(MODULES)}"),
     )
 
 
@@ -110,7 +110,8 @@ def plan_start(
     cwd: str | None = None,
     mode: AgentMode | None = None,
 ) -> Plan:
-    """A new session: of a new run, or, with `existing`, a fresh one in the same run, on its branch (`cwd`: there).
+    """Plan a new session: of a new run, or, with `existing`, a fresh one in the same run and on its branch (`cwd`:
+    there).
 
     Raises UserError for what the engine would not take: flags, message, directory.
     """
@@ -163,9 +164,9 @@ def plan_resume(
     coming: bool = False,
     mode: AgentMode | None = None,
 ) -> Plan:
-    """The next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
-    session of the directory, or opens the engine's `picker`. `into_store`: see `sessions.Sought`.
-    `coming`: the session will be put where the run goes on, and is not asked for.
+    """Plan the next attempt of a run. `session` replaces the recorded id; `kind` "continue" takes the engine's newest
+    session of the directory, or opens the engine's `picker`. `into_store`: see `sessions.Sought`. `coming`: the session
+    will be put where the run continues, so it is not looked for.
 
     Raises UserError with a code that says what is missing: `session_unknown`, `session_malformed`,
     `session_missing`, `session_held`, `resume_unsupported`, `version_bad`, `run_live`, `branch_elsewhere`, ….
@@ -214,7 +215,7 @@ def plan_resume(
 
 
 class _Asked(NamedTuple):
-    """What was asked for: `named` is the id that the person gave, `session` that or the recorded one."""
+    """`named` is the id that the person gave, `session` that or the recorded one."""
 
     cwd: str | None
     named: str | None
@@ -239,7 +240,7 @@ class _Target(NamedTuple):
 def _target(
     ctx: Context, engine: Engine, version: Version, known: Record, args: tuple[str, ...], asked: _Asked
 ) -> _Target:
-    """Where the run is now, and what the engine's store has of its session there. Raises UserError as `plan_resume`."""
+    """Find the run's directory, and its session in the engine's store. Raises UserError as `plan_resume`."""
     record, session = moved.followed(known, ctx.repo), asked.session
     where = _place(
         ctx, known, record, asked.cwd, lambda same: engine.laid is not None or engine.elsewhere(version, same)
@@ -301,7 +302,7 @@ def _replaced(ctx: Context, existing: Record, cwd: str | None) -> Record:
 
 
 def _settled(ctx: Context, record: Record, cwd: str) -> Record:
-    """The record of a run that is in that directory from now on."""
+    """The record of a run that is in that directory from here on."""
     if cwd == record.cwd:
         return record
     top = work_tree_of(ctx, cwd)
@@ -330,7 +331,7 @@ def _notes(engine: Engine, launch: Launch, args: tuple[str, ...]) -> tuple[str |
 
 
 def _elsewhere(engine: Engine, launch: Launch) -> str | None:
-    """What the engine does when it resumes in a directory that is not the session's."""
+    """What the engine does when it resumes outside the session's directory."""
     if launch.session_cwd is None or os.path.realpath(launch.session_cwd) == os.path.realpath(launch.cwd):
         return None
     return engine.elsewhere_note(launch.version)
@@ -338,7 +339,7 @@ def _elsewhere(engine: Engine, launch: Launch) -> str | None:
 
 def _leaves_nothing(engine: Engine, args: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
-        f"with {word.name} {engine.name} keeps no session: this run cannot be resumed"
+        f"with {word.name} {engine.name} saves no session, so this run cannot be resumed"
         for word in arguments.find(engine.options, args, "no_session")
     )
 

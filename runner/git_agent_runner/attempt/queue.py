@@ -1,4 +1,4 @@
-"""`resume --wait` and `--kill`: a run, or its session, that somebody is at work on comes first, or is ended first."""
+"""`--wait` and `--kill`: wait for, or end, the process that holds the run or its session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _GRACE = 10.0  # seconds for a git-agent to end its engine, which takes it 4 at 
 
 
 def wait(ctx: Context, record: Record, session: str | None) -> Record:
-    """Until nobody is at work on the run or its session; the record as it is then. Those who wait go on one by one.
+    """Wait until no process uses the run or its session; returns the current record. Those who wait continue one by
+    one.
 
     Raises UserError `inside_run` where it would never end.
     """
@@ -93,7 +94,7 @@ def _ended_within(ctx: Context, record: Record, seconds: float) -> bool:
 
 
 def _signal_owner(ctx: Context, record: Record, number: signal.Signals) -> None:
-    """The git-agent that holds the run's lock. Whoever has its number since, started at another time."""
+    """Signal the git-agent that holds the run's lock. A reused process id is recognised by its start time."""
     path = ctx.layout.run_lock(record.handle)
     owner = session_locks.signed(path)
     if owner is None or not locks.is_locked(path):
@@ -108,7 +109,7 @@ def _signal_owner(ctx: Context, record: Record, number: signal.Signals) -> None:
 
 
 def _end_engine(ctx: Context, record: Record) -> tuple[str, ...]:
-    """What survives of the engine's tree."""
+    """End the engine's process tree; returns what survives."""
     from git_agent_runner.process import tree
 
     attempt = attempts.latest(ctx.layout, record.run_id)

@@ -1,4 +1,4 @@
-"""What an attempt's agent was not allowed to do, and the flags by which a person allows it. We never add one."""
+"""What an attempt's agent was not allowed to do, and the flags that would allow it. We never add one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 3
 
 
 def refused(ctx: Context, settled: Settled) -> tuple[Refusal, ...]:
-    """As its output tells it; where that cannot, as the engine's session or the launch args do."""
+    """Taken from the output; if that does not show it, from the engine's session or the launch args."""
     attempt = settled.attempt
     if settled.transcript.refused or attempt.interactive or attempt.status != "completed":
         return settled.transcript.refused
@@ -29,7 +29,7 @@ def allowing(ctx: Context, attempt: Attempt, found: tuple[Refusal, ...]) -> tupl
 
 
 def say(ctx: Context, settled: Settled) -> None:
-    """A warning where a tool was asked for in vain; a hint where the agent only had less than it might need."""
+    """Print a warning if a tool was requested and refused; a hint if the agent only had less than it might need."""
     found = refused(ctx, settled)
     if not found:
         return

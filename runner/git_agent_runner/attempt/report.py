@@ -1,4 +1,4 @@
-"""What start and resume show: the engine at work, then the handle summary; or one JSON object."""
+"""What start and resume show: the running engine, then the summary; or one JSON object."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Through:
             whole = False
             if error.errno != errno.EPIPE:  # a reader that went away has had what it wanted
                 name = {"stdout": "output", "stderr": "error"}.get(source, source)
-                warn(f"cannot write to standard {name}: {error.strerror}", ("the run keeps all of it",))
+                warn(f"cannot write to standard {name}: {error.strerror}", ("the run directory has all of it",))
         if not whole:
             del self._outlets[source]
 
@@ -87,7 +87,7 @@ def _stall(seconds: float) -> None:
 
 
 def finish(ctx: Context, plan: Plan, done: Finished, *, as_json: bool, lenient: bool) -> int:
-    """Tell what the attempt came to; the exit status."""
+    """Report the attempt's outcome; returns the exit status."""
     outcome = done.outcome
     ended = Ended(outcome.exit_status, outcome.timed_out, outcome.interrupted, outcome.stalled)
     ours = exit_status(done.settled.verdict, ended, lenient=lenient, signal=outcome.received)
@@ -118,7 +118,7 @@ def _warn(ctx: Context, done: Finished) -> None:
             (f"the run keeps its recorded session: git agent show {record.handle}",),
         )
     if settled.attempt.candidates:
-        hint(f"one of these may be its session, several began here meanwhile: {', '.join(settled.attempt.candidates)}")
+        hint(f"no session recorded; several started here during this attempt: {', '.join(settled.attempt.candidates)}")
     if verdict.status != "completed":
         ender = attempts.ender(ctx.layout, settled.attempt) if done.outcome.received else None
         said = None if settled.transcript.error == done.view.error() else settled.transcript.error
@@ -127,25 +127,25 @@ def _warn(ctx: Context, done: Finished) -> None:
 
 
 def _as_left(ctx: Context, left: Left | None) -> Context:
-    """What the person is in is where the engine left it."""
+    """The context as the engine left it: the person may be on another branch now."""
     if left is None or left.top != ctx.repo.top:
         return ctx
     return ctx._replace(repo=ctx.repo._replace(branch=left.branch, head=left.commit))
 
 
 def _left(left: Left, record: Record) -> str:
-    """Where HEAD is now, whose the run is, and what would be lost."""
+    """Where HEAD is now, to which branch the run belongs, and what would be lost."""
     at = f"branch '{left.branch}'" if left.branch else f"no branch, at {(left.commit or 'unborn')[:7]}"
     stray = f"; {left.stray} commit{'s' * (left.stray != 1)} on no branch" if left.stray else ""
     if left.made:
-        return f"the engine made {at} and left the work tree on it: run {record.handle} is that branch's now{stray}"
+        return f"the engine created {at} and left the work tree on it; run {record.handle} now belongs to it{stray}"
     own = f"branch '{record.branch}'" if record.branch else "this work tree"
     rescue = f": git branch NAME {left.commit}" if left.stray and not left.branch else ""
-    return f"the engine left the work tree on {at}; run {record.handle} stays with {own}{stray}{rescue}"
+    return f"the engine left the work tree on {at}; run {record.handle} still belongs to {own}{stray}{rescue}"
 
 
 def _remedy(done: Finished) -> tuple[str, ...]:
-    """How a person gives trust, which we never do, or logs in."""
+    """How to trust a directory, which we never do for the person, or to log in."""
     record, attempt = done.settled.record, done.settled.attempt
     engine = load(record.agent_name)
     if attempt.status == "auth_failed" and engine.login:
@@ -174,14 +174,14 @@ def _summary(ctx: Context, done: Finished, ours: Exit) -> Summary:
 
 
 def _resume(ctx: Context, settled: Settled) -> str:
-    """The line to type, where there is a session to resume."""
+    """The command that resumes the run, if it has a session."""
     record = settled.record
     for word in arguments.find(load(record.agent_name).options, record.launch_args, "no_session"):
-        return f"no: with {word.name} {record.agent_name} keeps no session"
+        return f"no: with {word.name} {record.agent_name} saves no session"
     if settled.exists or settled.attempt.candidates:
         return resume_line(ctx, record, pointed=settled.pointed)
     back = f"; this branch continues with run {settled.again}" if settled.again else ""
-    return f"no: {record.agent_name} has no session of it{back}"
+    return f"no: {record.agent_name} has no session for it{back}"
 
 
 def session_text(record: Record) -> str:
@@ -193,7 +193,7 @@ def seconds(outcome: Outcome) -> int:
 
 
 def _exit(outcome: Outcome, ours: Exit) -> str:
-    """Our exit status, and the engine's own where that is another one."""
+    """Our exit status, and the engine's own if it differs."""
     own = outcome.exit_status
     if own == ours.status:
         return f"exit {own}"

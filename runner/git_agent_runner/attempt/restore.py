@@ -1,4 +1,4 @@
-"""A session that is not where the run goes on, or not as the run left it: put there before the attempt."""
+"""Restore the session before the attempt if it is missing or behind the run's backup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def resume_plan(ctx: Context, request: Request, record: Record, *, strict: bool) -> Plan:
-    """The plan that continues the run's session, which is in the engine's store as the run left it, where it can be.
+    """Plan a resume; first restore the session in the engine's store if it can be.
 
     Raises UserError as `plan_resume` does, and `session_behind` where the store's state is an earlier one and `strict`.
     """
@@ -40,7 +40,7 @@ def resume_plan(ctx: Context, request: Request, record: Record, *, strict: bool)
         plan = _plan(ctx, request, record)
     restore, name = plan.restore, plan.engine.name
     if restore and restore.behind and strict:
-        hint = f"to let the run's copy take its place: {wording.resume(record)}"
+        hint = f"to replace it with the run's backup: {wording.resume(record)}"
         raise UserError(restore.why(name, "has"), code="session_behind", hints=(hint,))
     if restore is None or request.dry_run:
         return plan
@@ -52,7 +52,7 @@ def resume_plan(ctx: Context, request: Request, record: Record, *, strict: bool)
     again = _plan(ctx, request, record)
     if again.restore:
         raise UserError(
-            f"session {restore.copy.session} is gone from {name}'s store, which did not take its copy back",
+            f"session {restore.copy.session} is missing from {name}'s store, and its backup could not be restored",
             code="session_missing",
         )
     say(f"{restore.why(name, 'had')}: the copy of {restore.copy.saved_at} was {restore.where}")

@@ -34,7 +34,7 @@ from git_agent_runner.store.session_locks import Holder
 
 
 class Finished(NamedTuple):
-    """One attempt that has run: what it came to, how its process ended, and what the person saw of it."""
+    """An attempt that has run: its record, how its process ended, and what the person saw."""
 
     settled: Settled
     outcome: Outcome
@@ -44,10 +44,10 @@ class Finished(NamedTuple):
 def run(
     ctx: Context, plan: Plan, view: View, timeout: float | None = None, cancel: Callable[[], bool] | None = None
 ) -> Finished:
-    """Run the plan. Without a terminal `cancel` is asked several times a second: must the engine end now?
+    """Run the plan. Without a terminal, `cancel` is polled several times a second: must the engine end now?
 
     Raises UserError `run_live` when the run is another process's, or was since the plan was made, `session_held` when
-    its session is. An engine that cannot be started (SpawnFailed) is recorded before its error goes on.
+    its session is. An engine that cannot be started (SpawnFailed) is recorded before its error continues.
     """
     record, lock = _open_run(ctx, plan)
     with ExitStack() as held:
@@ -93,13 +93,13 @@ def _take_session(ctx: Context, held: ExitStack, holder: Holder, record: Record,
 
 
 def _unsettled(record: Record) -> tuple[str, ...]:
-    """The engine did run; only what it came to could not be written, and the person must not lose its session."""
+    """The engine ran, but its outcome could not be written: tell the person which session it has."""
     session = f"its session is {record.session.value}" if record.session.value else "it named no session yet"
-    return (f"the engine ran, in run {record.handle}; {session}", "when it is fixed: git agent doctor --repair")
+    return (f"the engine ran, as run {record.handle}; {session}", "when it is fixed: git agent doctor --repair")
 
 
 def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
-    """The run's lock comes first, so that a new run is never taken for a dead one, nor its handle drawn twice."""
+    """Take the run's lock first, so that a new run never looks dead and its handle is not drawn twice."""
     if plan.record.handle:
         return _reopened(ctx, plan)
     while True:
@@ -113,7 +113,7 @@ def _open_run(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
 
 
 def _reopened(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
-    """The plan was made without the lock: it holds only if nobody has continued the run since."""
+    """Check that nobody has continued the run since it was planned, which happened without the lock."""
     record = plan.record
     lock = hold(ctx, record)
     number = max([record.attempts, *(number + 1 for number in attempts.numbers(ctx.layout, record.run_id))])
@@ -123,7 +123,7 @@ def _reopened(ctx: Context, plan: Plan) -> tuple[Record, Lock]:
         raise UserError(
             f"run {record.handle} was resumed by another git-agent just now",
             code="run_live",
-            hints=("look at it: git agent show " + record.handle, "then give the message again"),
+            hints=("look at it: git agent show " + record.handle, "then send the message again"),
         )
     return record._replace(attempts=number), lock
 
@@ -185,7 +185,7 @@ def _before(ctx: Context, record: Record) -> str | None:
 
 
 def _save_begun(ctx: Context, plan: Plan, record: Record) -> None:
-    """From here on the record knows of the attempt, and of the session where we minted its id."""
+    """Write the attempt into the record, with the session if its id was minted here."""
     if plan.kind == "start":
         ctx.runs.create(record)
     else:

@@ -35,7 +35,7 @@ _THERE = ("yes", "forked", "unverified")
 
 
 class Settled(NamedTuple):
-    """One attempt, settled. `warnings` say what could not be written; the run stands all the same.
+    """One attempt, settled. `warnings` say what could not be written; the run stands anyway.
 
     `pointed`: the run's branch names it, so that a resume on that branch finds it. `left`: where the engine left HEAD,
     if it is elsewhere than before; `uncommitted`: how many entries it left so. `exists`: there is a session to resume.
@@ -55,7 +55,7 @@ class Settled(NamedTuple):
 
 
 def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
-    """The branch's pointer moves when a new engine process exists, so that a killed run is found again.
+    """Move the branch's pointer once the new engine process exists, so that a killed run is found again.
 
     A failure is not worth ending the engine for: all is written again, and told, when the attempt is settled.
     """
@@ -68,7 +68,7 @@ def record_spawned(ctx: Context, attempt: Attempt, record: Record) -> None:
 def settle(
     ctx: Context, asked: Expectation, record: Record, attempt: Attempt, outcome: Outcome, before: Begun | None = None
 ) -> Settled:
-    """Write what the attempt came to. `before` is what was there before it, if it was not another process's.
+    """Write the attempt's outcome. `before` is the state before it, if no other process has changed it.
 
     Raises UserError when the attempt or the record cannot be written: then nothing that stood before is lost.
     """
@@ -129,7 +129,7 @@ def settle(
 
 
 def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Attempt, error: UserError) -> None:
-    """Recorded too: the run exists, its record says why its engine is not there, and claims no session of it.
+    """Record an engine that could not be started: the run exists, its record shows why, and claims no session.
 
     `before` is the record as it stood before the attempt, `record` with what the engine was seen to begin.
     """
@@ -147,7 +147,7 @@ def settle_unstarted(ctx: Context, before: Record, record: Record, attempt: Atte
 
 
 def close_dead(ctx: Context, record: Record) -> Record:
-    """Settle the attempt that a killed git-agent left open, from what it left on disk; the record as it is then.
+    """Settle the attempt that a killed git-agent left open, from what is on disk; returns the record.
 
     Raises UserError `run_live` when another process is at it.
     """
@@ -163,8 +163,8 @@ def close_dead(ctx: Context, record: Record) -> Record:
 
 
 def _last_sign(ctx: Context, attempt: Attempt, started: float) -> float:
-    """When the attempt was last seen at work, in seconds since the epoch. Had it ended only now, the run would be that
-    of a branch that got the name since.
+    """When the attempt was last seen running, in seconds since the epoch. If it counted as ending now, the run could go
+    to a branch that got the name later.
     """
     signs = [started]
     for path in attempts.outputs(ctx.layout, attempt).values():
@@ -174,7 +174,7 @@ def _last_sign(ctx: Context, attempt: Attempt, started: float) -> float:
 
 
 def _asked_then(record: Record, attempt: Attempt) -> Expectation:
-    """What an attempt was to do, from what it wrote down when it began."""
+    """What an attempt was to do, from what it wrote when it began."""
     engine = load(attempt.agent_name)
     version = engine.parse_version(attempt.engine_version) or ()
     known = record.session
@@ -193,7 +193,7 @@ def _asked_then(record: Record, attempt: Attempt) -> Expectation:
 
 
 def read_attempt(ctx: Context, attempt: Attempt, exit_status: int | None) -> Transcript:
-    """What one attempt's files say. Raises UserError where the engine's profile is not to be had."""
+    """Read one attempt's files. Raises UserError if the engine's profile is not available."""
     files = attempts.outputs(ctx.layout, attempt)
     from git_agent_extractors.read import read  # not before the engine has ended
 
@@ -235,7 +235,7 @@ def _uncommitted(where: Repository) -> int | None:
 
 
 def _origin(verdict: Verdict, transcript: Transcript) -> str | None:
-    """Where the session stood that the run has now: in the output, or in its record already."""
+    """Where the run's session id comes from: a source of the output, or the record."""
     if verdict.session.value is None:
         return None
     return transcript.source if transcript.session.value == verdict.session.value else "record"
@@ -257,7 +257,7 @@ def _write_record(ctx: Context, attempt: Attempt, since: str = "") -> Record:
 
 
 def _warning(write: Callable[..., object], *values: object) -> str | None:
-    """Try one of the writes that a run can do without; why it failed."""
+    """Try a write that a run can do without; return why it failed."""
     try:
         write(*values)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""What one attempt cost, where its engine tells what the whole session has cost so far."""
+"""What one attempt cost, for engines that report only the total of a session."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from git_agent_runner.store.records import attempts
 if TYPE_CHECKING:
     from git_agent_runner.attempt.plan import Plan
 
-# The first version whose `total_cost_usd` goes on from the session's before: 2.1.332 does, 2.1.200 tells its process's.
+# The first version whose `total_cost_usd` continues from the session's before: 2.1.332 does, 2.1.200 tells its
+# process's.
 _TOTALS: dict[str, Version] = {"claude": (2, 1, 201)}
 _NEW = ("start", "fresh")
 
 
 class PricedAttempt(NamedTuple):
-    """One attempt, begun or about to begin: `session` is the one that it continues."""
+    """An attempt that has begun or is about to: `session` is the one that it continues."""
 
     engine: str
     version: str
@@ -45,7 +46,7 @@ def of_plan(plan: Plan) -> PricedAttempt:
 
 
 def before(ctx: Context, turn: PricedAttempt) -> float | None:
-    """What the engine's figure will hold of earlier attempts, in US dollars; None where nothing tells it."""
+    """How much of the engine's figure belongs to earlier attempts, in US dollars; None if unknown."""
     if turn.kind in _NEW or not _tells_totals(turn):
         return 0.0
     begun = False
@@ -65,7 +66,7 @@ def before(ctx: Context, turn: PricedAttempt) -> float | None:
 
 
 def own(usage: Mapping[str, Any], spent: float | None) -> dict[str, Any]:
-    """The numbers of an attempt: its cost alone, or none where it cannot be told from what was before."""
+    """The numbers of an attempt: its own cost, or none if it cannot be separated from what came before."""
     found = dict(usage)
     cost = found.pop("cost_usd", None)
     if cost is not None and spent is not None:

@@ -12,8 +12,8 @@ Kind = Literal["start", "resume", "continue", "fresh", "adopt", "fork"]
 
 
 class Expectation(NamedTuple):
-    """What the attempt was to do. `session` is the id asked for (resume), or the one that a new session has, if known
-    by other means than its output; `known` is the record's, from before.
+    """What the attempt was to do. `session` is the id asked for (resume), or that of a new session, if known by other
+    means than its output; `known` is the record's, from before.
 
     `forks`: this engine version, with these flags, gives a resumed conversation a new id by design.
     `interactive`: the terminal form, which may end without ever printing an id; `opened`, there was more of it than an
@@ -50,7 +50,7 @@ class Ended(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`session` and `parent` are the record's from now on; `reported` is what the engine printed, if anything."""
+    """`session` and `parent` are the record's from here on; `reported` is what the engine printed, if anything."""
 
     status: Status
     resumed: Resumed | None
@@ -83,7 +83,7 @@ def judge(asked: Expectation, transcript: Transcript, ended: Ended) -> Verdict:
 
 
 def _judge_new(asked: Expectation, status: Status, printed: Session) -> Verdict:
-    """A fresh session that never began does not cost the run the one it had."""
+    """A fresh session that never began does not replace the run's recorded one."""
     session = printed if printed.value else Session(asked.field, asked.session) if asked.session else NO_SESSION
     if asked.kind == "start":
         return Verdict(status, None, session, asked.parent, printed.value)
@@ -93,7 +93,7 @@ def _judge_new(asked: Expectation, status: Status, printed: Session) -> Verdict:
 
 
 def _judge_silent(asked: Expectation, kept: Verdict) -> Verdict:
-    """No id at all: a finished headless engine always prints one, so its silence is a failure of its own."""
+    """No id at all: a finished headless engine always prints one, so silence is a failure."""
     if asked.interactive:
         return kept._replace(resumed="unverified")
     if kept.status == "completed":
@@ -102,7 +102,7 @@ def _judge_silent(asked: Expectation, kept: Verdict) -> Verdict:
 
 
 def _status(asked: Expectation, transcript: Transcript, ended: Ended) -> Status:
-    """An engine that finished its turn has finished it, whatever signal came after; of an interface nobody knows.
+    """A finished turn is finished, whatever signal came after; of an interface this is unknown.
 
     One that we had to end in the middle of its silence was stalled: opencode and gemini retry a 429 without a word.
     Where an engine says that it waits for its model's server, that is what went wrong, whoever lost patience.
@@ -124,7 +124,7 @@ def _status(asked: Expectation, transcript: Transcript, ended: Ended) -> Status:
 
 
 def _speaks(transcript: Transcript) -> bool:
-    """Is it the engine that printed this? A wrapper's words, and exit 0, are no turn."""
+    """Did the engine print this? A wrapper's output with exit 0 is not a turn."""
     return transcript.session.value is not None or bool(transcript.events.get("end"))
 
 
@@ -136,7 +136,7 @@ class Exit(NamedTuple):
 
 
 def exit_status(verdict: Verdict, ended: Ended, *, lenient: bool, signal: int | None = None) -> Exit:
-    """The first of these that has something to say: our own signal or time-out, the engine, the verdict.
+    """The first of these that applies: our own signal or time-out, the engine, the verdict.
 
     A signal that we were sent is the shell's 128 + signal (130 for Ctrl-C, 143 for SIGTERM), whatever came of the work:
     an engine may end its turn because our signal ended its tool. What our signal made of a turn that was completed

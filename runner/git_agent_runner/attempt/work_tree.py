@@ -1,4 +1,4 @@
-"""Where a run goes on: in its own directory, on its own branch, or not at all without a word."""
+"""Choose the directory of a resume: the recorded one, else the branch's work tree; never another branch's."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def checked_out(repo: Repository) -> frozenset[str | None]:
 
 
 def unplaced(repo: Repository, heads: set[str], branch: str, handle: str) -> str:
-    """Of a run whose branch has no work tree to go on in: why it cannot, and the way on. `heads` are branches."""
+    """Why a run whose branch has no work tree cannot continue, and what to do. `heads` are branches."""
     if branch not in heads:
         return f"there is no branch '{branch}'; to use the run on another one: git agent adopt {handle}"
     path = f"{repo.common_dir.removesuffix('/.git')}-{branch.replace('/', '-')}"
     path = f"{path}-{handle}" if os.path.lexists(path) else path
     way = f"git worktree add {shlex.quote(path)} {shlex.quote(branch)}"
-    return f"'{branch}' is checked out nowhere; to continue it: {way}"
+    return f"'{branch}' is not checked out anywhere; to continue it: {way}"
 
 
 def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool], bool]) -> RunPlace:
-    """In the work tree that the record names: that one, and no other at its path."""
+    """The directory of a run without a branch: the work tree that the record names, and no other at its path."""
     top = trees.path_of(repo, record.worktree_id)
     if top is None:
         stray = stray_at(repo, record.worktree)
@@ -78,7 +78,7 @@ def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool]
         return _there(record, repo, top, elsewhere)
     if not elsewhere(True):
         raise UserError(
-            f"run {record.handle} is that of '{top}', but its session began in '{record.cwd}'",
+            f"run {record.handle} belongs to '{top}', but its session began in '{record.cwd}'",
             code="directory_gone",
             hints=(f"{record.agent_name} resumes a session only in its own directory",),
         )
@@ -88,17 +88,17 @@ def _without_branch(record: Record, repo: Repository, elsewhere: Callable[[bool]
 def _tree_gone(record: Record) -> UserError:
     now = "; another directory is at its path now" if os.path.isdir(record.worktree) else ""
     return UserError(
-        f"the work tree of run {record.handle} is gone: '{record.worktree}'{now}",
+        f"the work tree of run {record.handle} is missing: '{record.worktree}'{now}",
         code="directory_gone",
         hints=(
             f"git agent adopt {record.handle}",
-            "that ties the run to the branch or work tree that you are in, where a resume then finds it",
+            "this ties the run to the branch or work tree you are in, where a resume then finds it",
         ),
     )
 
 
 def _there(record: Record, repo: Repository, top: str, elsewhere: Callable[[bool], bool]) -> RunPlace:
-    """The recorded directory, and a line where the person is in another work tree."""
+    """The recorded directory, with a line if the person is in another work tree."""
     found = _existing(record.cwd, record, elsewhere)
     return found if top == repo.top else found._replace(note=f"running in '{record.cwd}', the run's own directory")
 
@@ -109,14 +109,14 @@ def _existing(cwd: str, record: Record, elsewhere: Callable[[bool], bool]) -> Ru
     fresh = f'git agent resume {record.handle} --cwd DIR --fallback fresh "<message>"'
     bound = (f"mkdir -p {shlex.quote(cwd)}", f"or start a new session in another one: {fresh}")
     raise UserError(
-        f"the directory of run {record.handle} is gone: '{cwd}'",
+        f"the directory of run {record.handle} is missing: '{cwd}'",
         code="directory_gone",
         hints=(f"to run it in another one: {wording.resume(record, '--cwd', 'DIR')}",) if elsewhere(False) else bound,
     )
 
 
 def _moved(record: Record, top: str, why: str) -> RunPlace:
-    """The same subdirectory, if the other work tree has it."""
+    """The same subdirectory in the other work tree, if it exists there."""
     same = os.path.normpath(os.path.join(top, os.path.relpath(record.cwd, record.worktree or record.cwd)))
     inside = same == top or same.startswith(top.rstrip("/") + "/")
     cwd = same if inside and os.path.isdir(same) else top
@@ -140,7 +140,7 @@ def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere:
     if not os.path.isdir(record.worktree):
         again = f"{there} {branch}" if exists else f"-b {branch} {there} {commit}".rstrip() + _tie(record)
         return UserError(
-            f"the work tree of run {record.handle} is gone: '{record.worktree}'",
+            f"the work tree of run {record.handle} is missing: '{record.worktree}'",
             code="directory_gone",
             hints=(f"git worktree add {_force(record, repo)} {again}", *adopt, *choose),
         )
@@ -168,9 +168,7 @@ def _astray(record: Record, stray: Stray) -> UserError:
     """Git counts the branch as checked out in a work tree that does not lead back here."""
     path, branch = shlex.quote(stray.path), shlex.quote(record.branch or "")
     if stray.copied:
-        why = (
-            f"'{record.branch}' is checked out in '{stray.path}', a work tree of the repository that this is a copy of"
-        )
+        why = f"'{record.branch}' is checked out in '{stray.path}', in the repository this one was copied from"
         hint = f"git switch --ignore-other-worktrees {branch}"
     else:
         why = f"its work tree '{stray.path}' does not know where this repository is now"
@@ -188,7 +186,8 @@ def _last_commit(record: Record, repo: Repository) -> str:
 
 
 def _only_there(record: Record, repo: Repository, known: list[Worktree], now: Worktree) -> UserError:
-    """The way out gives the recorded place its branch back; git checks a branch out in one work tree at a time."""
+    """The hints that give the recorded directory its branch back; git checks a branch out in one work tree at a
+    time."""
     assert record.branch is not None
     there, branch = shlex.quote(record.worktree), shlex.quote(record.branch)
     free = f"git -C {shlex.quote(now.path)} switch --detach"
@@ -196,7 +195,7 @@ def _only_there(record: Record, repo: Repository, known: list[Worktree], now: Wo
     recorded = next((tree for tree in known if tree.path == record.worktree), None)
     if recorded is None and not os.path.isdir(record.worktree):
         return UserError(
-            f"the directory of run {record.handle} is gone: '{record.cwd}'; '{record.branch}' is checked out in"
+            f"the directory of run {record.handle} is missing: '{record.cwd}'; '{record.branch}' is checked out in"
             f" '{now.path}'",
             code="directory_gone",
             hints=(free, f"git worktree add {_force(record, repo)} {there} {branch}", only),

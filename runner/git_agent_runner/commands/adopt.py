@@ -1,4 +1,4 @@
-"""`git agent adopt`: make a run of a session that an engine has already, or of one that only a note knows."""
+"""`git agent adopt`: import a session that an engine already has, or a run known only from a note."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from git_agent_runner.store.records.index import PREFIX_LENGTH
 SCHEMA = 1
 
 
-@click.command(cls=parse.EngineCommand, short_help="Tie a session of the engine's, or a run, to this branch")
+@click.command(cls=parse.EngineCommand, short_help="Tie an engine's session, or a run, to this branch")
 @click.argument("words", metavar="[ENGINE [SESSION] | HANDLE]", nargs=-1)
 @click.option("--branch", metavar="NAME", help="Tie it to this branch instead of the current one.")
 @click.option("--cwd", metavar="DIR", help="Resume in this directory of the repository (default: the session's own).")
@@ -61,7 +61,7 @@ def command(words: tuple[str, ...], branch: str | None, cwd: str | None, trust: 
 
 
 class Adopted(NamedTuple):
-    """The run as it is tied now, the lines to say, what could not be written, and where its session comes from."""
+    """The run as it is now, the lines to print, what could not be written, and where its session comes from."""
 
     record: Record
     says: tuple[str, ...]
@@ -76,7 +76,7 @@ def _made(ctx: Context, adoption: Adoption) -> Adopted:
 
 
 def _tied(ctx: Context, run: Record, wanted: decide.AdoptRequest) -> Adopted:
-    """A run that is here already, whatever it was tied to: it is named."""
+    """A run that already exists here, whatever branch it belonged to; that branch is named."""
     known = decide.known(ctx, run, wanted)
     done = tie(ctx, known)
     was = f"branch '{run.branch}'" if run.branch else f"the work tree '{run.worktree}'"
@@ -84,24 +84,22 @@ def _tied(ctx: Context, run: Record, wanted: decide.AdoptRequest) -> Adopted:
         known.branch,
         known.worktree_id if known.branch is None else "",
     )
-    says = () if same else (f"run {run.handle} was that of {was} until now",)
+    says = () if same else (f"run {run.handle} belonged to {was} until now",)
     return Adopted(done.record, (*says, *_replaced(ctx, done.record, done.replaced)), done.warnings, "record")
 
 
 def _adoption(ctx: Context, words: tuple[str, ...], wanted: decide.AdoptRequest) -> Adoption | Record:
-    """What is to be made a run, or the run that is here already."""
+    """The session or noted run to adopt, or the run that already exists here."""
     if len(words) > 2:
-        raise UsageError("too many words", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
+        raise UsageError("too many arguments", hints=("git agent adopt ENGINE SESSION, or git agent adopt HANDLE",))
     if len(words) == 1 and PREFIX_LENGTH <= len(words[0]) <= HANDLE_LENGTH and not words[0].strip(HEX):
         return _noted(ctx, words[0], wanted)
     if wanted.trusted:
-        raise UsageError("--trust is for a run that a note knows", hints=("give its handle",))
+        raise UsageError("--trust is only for a run known from a note", hints=("give its handle",))
     name = words[0] if words else ctx.settings.engine
     if name is None:
         hints = ("git agent adopt ENGINE", "or: git config --global agent.engine claude")
-        raise UserError(
-            "whose session? no engine is named, and agent.engine is not set", code="engine_unset", hints=hints
-        )
+        raise UserError("no engine given, and agent.engine is not set", code="engine_unset", hints=hints)
     engine = load(name, ctx.environ)
     if len(words) == 2:
         return decide.session(ctx, engine, words[1], wanted)

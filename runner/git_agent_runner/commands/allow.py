@@ -1,4 +1,4 @@
-"""`git agent allow`: let one tracked file say what is done with runs that die or fail."""
+"""`git agent allow`: approve one tracked file that decides what is done with runs that die or fail."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def command(file: str | None, none: bool) -> int:
     ctx = context.load()
     if file is None:
         places.allow_none(ctx)
-        say("no tracked file says what is done with runs")
+        say("no policies file is approved any more")
         return 0
     allowed, policy = places.allow(ctx, file, warn)
-    say(f"'{allowed.path}' counts from now on, until it changes:")
+    say(f"'{allowed.path}' is approved until it changes:")
     for line in _lines(policy):
         print(shown(line))
     return 0
@@ -46,7 +46,7 @@ def _words(action: Action) -> str:
     if action.log:
         words.append(f"log: {command_line(action.log)}")
     if action.message:
-        words.append(f'says{"" if action.append else " in a new session"}: "{action.message}"')
+        words.append(f'sends{"" if action.append else " in a new session"}: "{action.message}"')
     if action.attempts != 1:
         words.append(f"attempts: {action.attempts or 'forever'}")
     if action.cooldown:

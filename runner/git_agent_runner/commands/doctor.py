@@ -33,7 +33,7 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
         known, left = examine(lost_hooks)
     elsewhere = refs.elsewhere(known)
     if as_json:
-        problems = [{"code": one.code, "problem": one.problem, "mend": one.mend} for one in left]
+        problems = [{"code": one.code, "problem": one.problem, "fix": one.fix} for one in left]
         print_json({"schema": SCHEMA, "problems": problems, **done, "elsewhere": elsewhere})
     else:
         _print(left, done, elsewhere)
@@ -41,7 +41,7 @@ def command(repair: bool, prune: bool, as_json: bool) -> int:
 
 
 def _mend(finding: Finding, *, repair: bool, prune: bool, done: dict[str, list[str]]) -> bool:
-    """Do what was asked for about it; whether it was done. What it could not be done for is said."""
+    """Apply the requested repair or prune; returns whether it was done, and prints why not."""
     act, word = (finding.repair, "repaired") if repair and finding.repair else (finding.prune, "pruned")
     if act is None or not (repair if word == "repaired" else prune):
         return False
@@ -62,7 +62,7 @@ def _print(left: list[Finding], done: dict[str, list[str]], elsewhere: list[str]
         for problem in problems:
             print(f"{word}: {shown(problem)}")
     for finding in left:
-        print(f"problem: {shown(finding.problem)}\n    fix: {shown(finding.mend)}")
+        print(f"problem: {shown(finding.problem)}\n    fix: {shown(finding.fix)}")
     if not left:
         print("nothing else is wrong" if any(done.values()) else "nothing is wrong")
     if elsewhere:

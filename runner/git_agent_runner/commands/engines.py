@@ -1,4 +1,4 @@
-"""`git agent engines`: which are here, in which version, and whether they can resume by id."""
+"""`git agent engines`: which engines are installed, in which version, and whether they can resume by id."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(words: tuple[str, ...], check: str | None, as_json: bool) -> int:
 
 def _test(words: tuple[str, ...], check: str | None, *, as_json: bool) -> int:
     if words[0] != "test" or len(words) != 2 or check is not None:
-        what = "which engine?" if words == ("test",) else f"'{words[0]}' is not understood here"
+        what = "which engine?" if words == ("test",) else f"'{words[0]}' is not an argument of this command"
         raise UsageError(what, hints=("git agent engines test ENGINE",))
     from git_agent_runner.engines import trial
 
@@ -76,7 +76,7 @@ def _check(name: str, *, as_json: bool) -> int:
         )
     if added.example is None:
         raise UserError(
-            f"{added.origin} brings no example of a session",
+            f"{added.origin} has no example of a session",
             code="profile_invalid",
             hints=("set EXAMPLE beside ENGINE and PROFILE: a git_agent_runner.engines.contract.Sample",),
         )
@@ -91,7 +91,7 @@ def _check(name: str, *, as_json: bool) -> int:
 
 
 def _settings() -> tuple[Settings, str | None]:
-    """Outside of a repository the engines can be asked for too."""
+    """The settings; outside of a repository the engines can be listed, too."""
     try:
         ctx = context.look()
     except UserError as error:

@@ -1,4 +1,4 @@
-"""`git agent fix`: let an agent make a check pass, in a work tree of its own, and take over what it changed."""
+"""`git agent fix`: let an agent make a check pass, in its own work tree, and take over what it changed."""
 
 from __future__ import annotations
 
@@ -20,23 +20,25 @@ from git_agent_runner.review.fixing import held
 from git_agent_runner.review.fixing.check import words_of
 from git_agent_runner.review.fixing.door import FixRequest, Made, Ways, after, fix, to_apply
 
-EVERY = 10.0  # seconds between two lines that say what goes on
+EVERY = 10.0  # seconds between two progress lines
 LINES = 40
 ATTEMPTS = 2
 
 
-@click.command(cls=parse.EngineCommand, short_help="Let an agent make a check pass, in a work tree of its own")
+@click.command(cls=parse.EngineCommand, short_help="Have an agent make a check pass, in its own work tree")
 @click.argument("words", metavar="[PROMPT]", nargs=-1)
-@click.option("--check", "check", metavar="CMD", help="What is to pass, quoted as in a shell; no shell runs it.")
+@click.option(
+    "--check", "check", metavar="CMD", help="The command that must pass, quoted as in a shell; run without one."
+)
 @click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
 @click.option(
     "--attempts",
     type=click.IntRange(min=1, max=20),
     metavar="N",
     default=ATTEMPTS,
-    help="How often the agent may try; 2.",
+    help="How often the agent may try (default 2).",
 )
-@click.option("--restage", is_flag=True, help="In a hook: let the commit go on, with the fix in it.")
+@click.option("--restage", is_flag=True, help="In a hook: let the commit continue, with the fix in it.")
 @click.option("--timeout", callback=parse.seconds, metavar="TIME", help="End it after this time: 600, 90s, 10m, 2h.")
 def command(
     words: tuple[str, ...], check: str | None, engine: str | None, attempts: int, restage: bool, timeout: float | None
@@ -57,7 +59,7 @@ def command(
     parents = held.above()
     hooked = held.in_hook(ctx.environ, ctx.repo.git_dir, parents)
     if hooked and (why := _unwanted(ctx)):
-        say(f"nothing is checked: {why}")
+        say(f"not checked: {why}")
         return 0
     request = FixRequest(command, engine, attempts if command else 1, prompt, parse.engine_args())
     refuse = _refusal(ctx, request, timeout, parents)
@@ -97,18 +99,18 @@ def _fixed(
 
 
 def _refusal(ctx: Context, request: FixRequest, timeout: float | None, parents: tuple[held.Process, ...]) -> str | None:
-    """Why no agent is to be started now, with the command that does it later."""
+    """Why no agent may be started now, with the command that starts it later."""
     if handle := ctx.environ.get("GIT_AGENT_HANDLE"):
         return f"inside run {handle} no other agent is started: make it pass yourself"
     hold = held.hold(ctx.environ, ctx.repo.git_dir, ctx.repo.common_dir, parents)
     if hold is None:
         return None
     line = command_line(["git", "agent", "fix", *_words(request, timeout)])
-    return f"{hold.manager} has put your unstaged changes aside, so no agent works now; to let one do it: {line}"
+    return f"{hold.manager} has set your unstaged changes aside, so no agent is started now; to start one: {line}"
 
 
 def _words(request: FixRequest, timeout: float | None) -> list[str]:
-    """What asks for the same again."""
+    """The words that ask for the same fix again."""
     options = {
         "-e": request.engine,
         "--check": shlex.join(request.check),
@@ -120,7 +122,7 @@ def _words(request: FixRequest, timeout: float | None) -> list[str]:
 
 
 def _tell_while(ctx: Context, over: threading.Event, engine: str, request: FixRequest) -> None:
-    """A line at once and every ten seconds, from a thread: nobody waits without knowing for whom."""
+    """Print a line at once and every ten seconds, from a thread, so that a person knows what they are waiting for."""
     began = time.monotonic()
     what = shlex.join(request.check) if request.check else "your prompt"
 
@@ -128,7 +130,7 @@ def _tell_while(ctx: Context, over: threading.Event, engine: str, request: FixRe
         while True:
             seconds = int(time.monotonic() - began)
             clock = f"{seconds // 60}:{seconds % 60:02d}"
-            say_past(f"{engine} works on {shown(what)} in a copy, {clock}; Ctrl-C ends it", ctx.environ)
+            say_past(f"{engine} is working on {shown(what)} in a copy, {clock}; Ctrl-C ends it", ctx.environ)
             if over.wait(EVERY):
                 return
 
@@ -142,7 +144,7 @@ def _told(ctx: Context, request: FixRequest, made: Made, why: str | None, *, hoo
     files = [entry.path for entry in made.entries]
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
     if why or made.patch is None:
-        warn(f"the fix ({source}) fits, but was not put into your files: {why}", (_apply(ctx, made),))
+        warn(f"the fix ({source}) makes the check pass, but was not applied to your files: {why}", (_apply(ctx, made),))
         return 1
     print(shown(f"fixed {count}: {', '.join(files[:LINES])} ({source})"))
     if hooked and not restage:
@@ -157,12 +159,12 @@ def _unfixed(ctx: Context, request: FixRequest, made: Made, source: str) -> int:
     if not made.entries:
         warn(f"{source} changed nothing")
     elif not request.check or made.output is None:
-        warn(f"{made.engine} did not complete; what it did is saved", (_apply(ctx, made),))
+        warn(f"{made.engine} did not complete; its changes are saved", (_apply(ctx, made),))
     elif not made.passes:
-        warn(f"{shown(shlex.join(request.check))} still fails after what {source} did", (_apply(ctx, made),))
+        warn(f"{shown(shlex.join(request.check))} still fails after the changes of {source}", (_apply(ctx, made),))
     for line in [line for line in (made.output or "").splitlines() if line.strip()][-LINES:]:
         print(shown(line))
-    hint(f"what it said: git agent log {made.handle}")
+    hint(f"its messages: git agent log {made.handle}")
     return 1
 
 

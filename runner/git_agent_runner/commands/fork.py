@@ -1,4 +1,4 @@
-"""`git agent fork`: a second conversation from the first, for this branch."""
+"""`git agent fork`: a second conversation that starts from the first, for this branch."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def command(  # noqa: PLR0917  click passes options by name
 def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Record, str | None]:
     """(the run, the message) of the words. Raises UsageError for a word that may be a mistyped name."""
     if len(words) > 2:
-        raise UsageError("too many words", hints=('git agent fork BRANCH "<message>"',))
+        raise UsageError("too many arguments", hints=('git agent fork BRANCH "<message>"',))
     if not words or (len(words) == 1 and (words[0] == "-" or any(map(str.isspace, words[0])))):
         return found_record(ctx, Where(), verbose=verbose, ties=False), (*words, None)[0]
     name, message = words[0], words[1] if len(words) == 2 else None
@@ -118,7 +118,7 @@ def _source(ctx: Context, words: tuple[str, ...], *, verbose: bool) -> tuple[Rec
 
 
 def _attached(ctx: Context, forking: fork.Fork, request: Request) -> tuple[str, ...]:
-    """Of the words for the engine those that go with the message; the copy has the others. Raises UsageError."""
+    """The words for the engine that belong to this message; the copy has the others. Raises UsageError."""
     found = arguments.find(load(forking.record.agent_name, ctx.environ).options, request.given, "attachment")
     if found and request.message is None:
         raise UsageError(f"{found[0].name} needs a message", hints=('git agent fork BRANCH "<message>"',))

@@ -1,4 +1,4 @@
-"""`git agent init`: let notes follow the commits they stand on."""
+"""`git agent init`: let notes follow the commits they are on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from git_agent_runner import context
 from git_agent_runner.store import notes
 
 
-@click.command(short_help="Prepare this repository: notes follow amend and rebase")
+@click.command(short_help="Set up this repository: notes follow amend and rebase")
 @click.option("--show-notes", is_flag=True, help="Let git log show the notes too.")
 def command(show_notes: bool) -> int:
     """Add refs/notes/agent to notes.rewriteRef of this repository, in addition to what is set already."""
@@ -16,7 +16,7 @@ def command(show_notes: bool) -> int:
     added = notes.ensure_config(ctx.repo)
     print("notes now follow amend and rebase" if added else "notes already follow amend and rebase")
     if not notes.exists(ctx.repo):
-        print("until the first run is noted, git warns at an amend that refs/notes/agent is invalid; nothing is wrong")
+        print("until the first run has a note, git warns on amend that refs/notes/agent is invalid; ignore that")
     if show_notes:
         shown = notes.show_notes(ctx.repo)
         print("git log now shows the notes" if shown else "git log already shows the notes")

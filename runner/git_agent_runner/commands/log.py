@@ -1,4 +1,4 @@
-"""`git agent log`: the story of a run, told from what its attempts printed."""
+"""`git agent log`: a run's messages and tool calls, read from what its attempts printed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def command(name: str | None, number: int | None, full: bool, as_json: bool, no_
 
 
 def _story(ctx: Context, record: Record, told: list[Attempt], *, full: bool, colour: bool) -> Iterator[str]:
-    """Text, piece by piece: a transcript may be larger than memory."""
+    """The text piece by piece: a transcript may be larger than memory."""
     yield f"run {record.handle}  {shown(record.agent_name)} on {shown(record.branch or '(detached HEAD)')}\n"
     width = FULL if full else shutil.get_terminal_size((100, 24)).columns
     for attempt in told:
@@ -80,7 +80,7 @@ def _came_to(attempt: Attempt) -> str:
 
 
 def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
-    """What an interface draws tells no words; its session does."""
+    """The events of an attempt. A terminal interface prints none, so its session is read."""
     if attempt.interactive:
         yield from _said(ctx, attempt)
     spent = before(ctx, of_attempt(attempt))
@@ -89,7 +89,7 @@ def _events(ctx: Context, attempt: Attempt) -> Iterator[Event]:
 
 
 def _said(ctx: Context, attempt: Attempt) -> Iterator[Event]:
-    """The words of both sides while the attempt went on, out of the copy of the session."""
+    """What both sides said during the attempt, from the backup of the session."""
     from git_agent_runner.conversation import place  # a rare need
 
     try:

@@ -1,4 +1,4 @@
-"""`git agent prune`: forget runs that are old, large, or done with."""
+"""`git agent prune`: remove runs that are old, large or no longer needed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str | None) -> in
     return int(found[1]) * _SIZES[found[2]]
 
 
-@click.command(short_help="Forget runs that are old, large, or done with")
+@click.command(short_help="Remove runs that are old, large or no longer needed")
 @click.argument("handles", metavar="[HANDLE]...", nargs=-1)
 @click.option(
     "--older-than",
@@ -125,7 +125,7 @@ def _print(runs: list[PruneItem], now: float, *, dry_run: bool) -> None:
             warn(f"run {run.row.handle} was not removed: {run.kept}")
     total = sum(run.size for run in gone)
     print(
-        f"{'would forget' if dry_run else 'forgot'} {len(gone)} {'run' if len(gone) == 1 else 'runs'}, {_size(total)}"
+        f"{'would remove' if dry_run else 'removed'} {len(gone)} {'run' if len(gone) == 1 else 'runs'}, {_size(total)}"
     )
 
 

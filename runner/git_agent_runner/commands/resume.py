@@ -1,4 +1,4 @@
-"""`git agent resume`: continue this branch's session, or say plainly why not."""
+"""`git agent resume`: continue this branch's session, or explain why that is impossible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.argument("words", metavar="[HANDLE] [MESSAGE]", nargs=-1)
 @click.option("--handle", metavar="HANDLE", help="The run's handle, or a unique prefix of 4 or more.")
 @click.option("--branch", metavar="NAME", help="Resume the run of this branch, even if renamed or deleted.")
-@click.option("--commit", metavar="REV", help="Resume the run noted nearest at or before this commit.")
+@click.option("--commit", metavar="REV", help="Resume the run noted on this commit, or on the nearest before it.")
 @click.option("-e", "--engine", metavar="ENGINE", help="Continue in this engine: the conversation is handed over.")
 @click.option(
     "--mode",
@@ -156,13 +156,13 @@ def _all(ctx: Context, message: str | None, jobs: int | None, **wanted: Any) -> 
 
 def _refuse_nonsense(*, strict: bool, fallback: Fallback | None, jobs: int | None, everything: bool) -> None:
     if strict and fallback not in (None, "fail"):
-        raise UsageError(f"--strict and --fallback {fallback} exclude each other", hints=("give one of them",))
+        raise UsageError(f"--strict and --fallback {fallback} cannot be used together", hints=("give one of them",))
     if jobs is not None and not everything:
-        raise UsageError("--jobs needs --all", hints=("one run is one job",))
+        raise UsageError("--jobs needs --all", hints=("without it there is only one run",))
 
 
 def _refuse_beside_all(handle: str | None) -> None:
-    """What names or shapes one run says nothing of all of them."""
+    """Raises UsageError for an argument or option that concerns one run only."""
     own = {
         "everything",
         "words",
@@ -183,7 +183,9 @@ def _refuse_beside_all(handle: str | None) -> None:
     elif parse.engine_args():
         strange.append("an engine's own flags")
     if strange:
-        raise UsageError(f"{strange[0]} and --all exclude each other", hints=("--all resumes every unfinished run",))
+        raise UsageError(
+            f"{strange[0]} and --all cannot be used together", hints=("--all resumes every unfinished run",)
+        )
 
 
 def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[str | None, str | None]:
@@ -198,7 +200,8 @@ def _words(ctx: Context, words: tuple[str, ...], handle: str | None) -> tuple[st
 
 
 def _run_of(ctx: Context, words: tuple[str, ...]) -> str:
-    """The first of several words as a handle. Raises UsageError for another: it must not go to this branch's agent."""
+    """The first of several words as a handle. Raises UsageError if it is not one: the message must not go to this
+    branch's agent."""
     word, *rest = words
     if PREFIX_LENGTH <= len(word) <= HANDLE_LENGTH and not word.strip(HEX):
         return word
@@ -215,7 +218,7 @@ def _where(handle: str | None, branch: str | None, commit: str | None) -> Where:
             raise UsageError(f"{name} is empty", hints=("leave it out to resume this branch's run",))
     if handle and (branch or commit):
         raise UsageError(
-            f"a handle and --{'branch' if branch else 'commit'} exclude each other", hints=("give one of them",)
+            f"a handle and --{'branch' if branch else 'commit'} cannot be used together", hints=("give one of them",)
         )
     return Where(handle, branch, commit)
 
@@ -236,7 +239,7 @@ def _opens(has_message: bool, handle: str | None, words: tuple[str, ...], *, dry
         return False
     if handle and words:
         raise UsageError(
-            f"'{handle}' is a run's handle; what is the message?",
+            f"'{handle}' is a run's handle; a message is missing",
             hints=(f'git agent resume {handle} "<message>"', f"to send the word itself: --message={handle}"),
         )
     raise UsageError("no message", hints=('git agent resume "<message>"', "or -i, on a terminal, to open the session"))

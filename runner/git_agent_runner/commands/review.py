@@ -1,4 +1,4 @@
-"""`git agent review`: have a change looked at by an agent that can only read; the exit status is the verdict."""
+"""`git agent review`: have an agent review a change; it can only read, and the exit status is the verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _bytes(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
 
 
 def _on_error(_ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Cause -> what to do; of two about the same the last one counts."""
+    """Cause -> what to do; of two for the same cause the last one counts."""
     found = {"": "fail" if os.environ.get("CI") else "warn"}
     for text in texts:
         cause, _, word = text.rpartition("=")
@@ -47,7 +47,7 @@ def _on_error(_ctx: click.Context, _param: click.Parameter, texts: tuple[str, ..
 
 
 class What(NamedTuple):
-    """Which change: the words of the command line that say so."""
+    """Which change is reviewed, as the command line names it."""
 
     staged: bool
     span: str | None
@@ -56,18 +56,22 @@ class What(NamedTuple):
     words: tuple[str, ...]
 
 
-@click.command(cls=parse.EngineCommand, short_help="Have a change looked at; the exit status is the verdict")
+@click.command(cls=parse.EngineCommand, short_help="Have an agent review a change; the exit status is the verdict")
 @click.argument("words", metavar="[REMOTE [URL]]", nargs=-1)
-@click.option("--staged", is_flag=True, help="What git would commit now; this is the default.")
-@click.option("--range", "span_", metavar="A..B", help="What B has that A has not.")
-@click.option("--commit", metavar="REV", help="What that commit changes.")
-@click.option("--push", is_flag=True, help="What a pre-push hook is given: lines on standard input, REMOTE and URL.")
-@click.option("--background", is_flag=True, help="Begin the review of --commit (default: HEAD), and do not wait.")
+@click.option("--staged", is_flag=True, help="Review what git would commit now (the default).")
+@click.option("--range", "span_", metavar="A..B", help="Review what B has that A lacks.")
+@click.option("--commit", metavar="REV", help="Review what this commit changes.")
+@click.option(
+    "--push", is_flag=True, help="Review what a pre-push hook is given: lines on standard input, REMOTE and URL."
+)
+@click.option("--background", is_flag=True, help="Start the review of --commit (default: HEAD), and do not wait.")
 @click.option("--show", metavar="REV", help="Print the verdict on that commit.")
-@click.option("--fix", metavar="REV", help="Hand the findings on that commit to its branch's session.")
+@click.option("--fix", metavar="REV", help="Send the findings on that commit to its branch's session.")
 @click.option("-e", "--engine", metavar="ENGINE", help="The engine (default: agent.engine).")
-@click.option("--rules", metavar="FILE", help="What to look for; of a tracked file the version before the change.")
-@click.option("--block", type=click.Choice(SEVERITIES), help="Block from this severity on; else as the reviewer says.")
+@click.option("--rules", metavar="FILE", help="What to look for; a tracked file is read as it was before the change.")
+@click.option(
+    "--block", type=click.Choice(SEVERITIES), help="Block from this severity on (default: the reviewer decides)."
+)
 @click.option(
     "--on-error",
     callback=_on_error,
@@ -77,19 +81,35 @@ class What(NamedTuple):
     f"CAUSE: {', '.join(told.CAUSES)}.",
 )
 @click.option(
-    "--timeout", callback=parse.seconds, metavar="TIME", default="3m", help="No verdict by then: 90s, 10m; 3m."
+    "--timeout",
+    callback=parse.seconds,
+    metavar="TIME",
+    default="3m",
+    help="Give up after this time: 90s, 10m (default 3m).",
 )
 @click.option(
-    "--wait", callback=parse.seconds, metavar="TIME", help="Wait that long for a background review; as --timeout."
+    "--wait",
+    callback=parse.seconds,
+    metavar="TIME",
+    help="Wait this long for a background review (default: as --timeout).",
 )
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="What one review may cost; claude."
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="The most that one review may cost (claude only).",
 )
-@click.option("--max-diff", callback=_bytes, metavar="SIZE", default="200k", help="Show no more than this; 200k.")
+@click.option(
+    "--max-diff",
+    callback=_bytes,
+    metavar="SIZE",
+    default="200k",
+    help="Show the reviewer at most this much (default 200k).",
+)
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Leave these files out; repeatable.")
-@click.option("--again", is_flag=True, help="Ask though the verdict on exactly this is known.")
+@click.option("--again", is_flag=True, help="Ask again even if this exact change has a verdict.")
 @click.option("--fresh", is_flag=True, help="Do not continue the branch's last review.")
-@click.option("--trust", is_flag=True, help="Let verdicts in notes count, whoever wrote them.")
+@click.option("--trust", is_flag=True, help="Accept verdicts from notes, whoever wrote them.")
 @click.option("--inside-runs", is_flag=True, help="In a hook: review what agents commit, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--sarif", metavar="FILE", help="Write the findings to FILE, as SARIF.")
@@ -118,7 +138,7 @@ def command(  # noqa: PLR0917  click passes options by name
     as_json: bool,
     sarif: str | None,
 ) -> int:
-    """Have a change looked at by an agent that can only read, in a work tree of its own.
+    """Have a change looked at by an agent that can only read, in its own work tree.
 
     Exit status: 0 pass, or nothing to review; 1 block; 3 no verdict.
     """
@@ -129,7 +149,7 @@ def command(  # noqa: PLR0917  click passes options by name
         {"--background": background, "--json": as_json}, {"--background": background, "--sarif": bool(sarif)}
     )
     if words and not push:
-        raise UsageError(f"'{shown(words[0])}' is one word too many", hints=("git agent review -h",))
+        raise UsageError(f"'{shown(words[0])}' is one argument too many", hints=("git agent review -h",))
     ctx = context.load(tell=not any(after.values()))
     if show is not None or fix is not None:
         from git_agent_runner.review import after as review_after  # what came of an earlier one
@@ -169,7 +189,7 @@ def _in_hook(ctx: Context, *, push: bool) -> bool:
 
 
 def _wanted(ctx: Context, *, inside_runs: bool, push: bool) -> bool:
-    """Does anybody want a review that a hook asks for? Raises UserError where a variable of ours names no run."""
+    """Is a review that a hook asks for wanted? Raises UserError if a variable of ours names no run."""
     from git_agent_hooks.quiet import unwanted
 
     if why := unwanted(ctx.repo, ctx.environ, push=push):
@@ -180,7 +200,7 @@ def _wanted(ctx: Context, *, inside_runs: bool, push: bool) -> bool:
         return True
     if not os.path.isdir(ctx.environ.get("GIT_AGENT_RUN_DIR", "")):
         hint = ("unset GIT_AGENT_HANDLE GIT_AGENT_RUN_DIR",)
-        raise UserError(f"GIT_AGENT_HANDLE is {handle}, which is no run", code="no_run", hints=hint)
+        raise UserError(f"GIT_AGENT_HANDLE is {handle}, which is not a run", code="no_run", hints=hint)
     if inside_runs and ctx.runs.read(handle).role == "work":
         return True
     say(f"inside run {handle}: not reviewed{'' if inside_runs else ' without --inside-runs'}")
@@ -200,7 +220,7 @@ def _begin(ctx: Context, revision: str, request: ReviewRequest) -> int:
 def _all(
     ctx: Context, what: What, request: ReviewRequest, output: told.Output, wait: float | None
 ) -> list[ChangeResult]:
-    """What came of each change, in the order in which they were given."""
+    """The result of each change, in the order in which they were given."""
     done: list[ChangeResult] = []
     for name, change in _changes(ctx, what):
         if isinstance(change, UserError):
@@ -231,8 +251,8 @@ def _all(
 
 
 def _changes(ctx: Context, what: What) -> list[tuple[str, Change | UserError]]:
-    """What is to be reviewed; of what pre-commit was given (`--from-ref`, or at a push), where it was given any. A
-    revision that does not exist is a mistake; an index in conflict has no verdict.
+    """The changes to review; those that pre-commit was given (`--from-ref`, or at a push), if any. A revision that
+    does not exist is a mistake; an index in conflict has no verdict.
     """
     if what.span is not None:
         found = [content.of_range(ctx, what.span)]

@@ -17,8 +17,8 @@ NEWEST = 50
 
 
 @click.command(short_help="List the reviews of commits, newest first")
-@click.option("--unread", is_flag=True, help="Only those that nobody has looked at.")
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not the newest {NEWEST}.")
+@click.option("--unread", is_flag=True, help="List only those that nobody has looked at.")
+@click.option("--all", "everything", is_flag=True, help=f"List all, not only the newest {NEWEST}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(unread: bool, everything: bool, as_json: bool) -> int:
     """List the reviews of commits, newest first: those made here, those in notes, and those still to come."""
@@ -47,7 +47,7 @@ def command(unread: bool, everything: bool, as_json: bool) -> int:
 
 
 def _elsewhere(ctx: Context, known: set[str]) -> list[ReviewOutcome]:
-    """What only notes know, the newest of each commit."""
+    """The newest of each commit that is known only from notes."""
     commits = [commit for commit in noted.every(ctx.repo) if commit not in known]
     return [
         ReviewOutcome(

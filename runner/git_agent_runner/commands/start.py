@@ -86,9 +86,7 @@ def command(  # noqa: PLR0917  click passes options by name
         *({"-c": create is not None, name: given} for name, given in {**branches, "--resume": resume}.items())
     )
     if strict and not resume:
-        raise UsageError(
-            "--strict needs --resume", hints=("a start that resumes nothing has nothing to be strict about",)
-        )
+        raise UsageError("--strict needs --resume", hints=("add --resume, or leave --strict out",))
     prompt = parse.only_word(words)
     if file == "-" and "-" in (prompt, prompt_file):
         raise UsageError("standard input holds the prompt or the branches, not both", hints=("put one into a file",))
@@ -107,7 +105,7 @@ def command(  # noqa: PLR0917  click passes options by name
         )
         return _on_branches(ctx, names, file, message or "", words, jobs, as_json=as_json)
     if jobs is not None:
-        raise UsageError("--jobs needs --branch or --branches-from", hints=("one run is one job",))
+        raise UsageError("--jobs needs --branch or --branches-from", hints=("without it there is only one run",))
     request = Request(
         engine=engine,
         given=parse.engine_args(),
@@ -146,7 +144,7 @@ def _on_new_branch(ctx: Context, name: str) -> Context:
 
 
 def _replaces(ctx: Context) -> str | None:
-    """The run that a resume here found until now. Nothing is asked of git where none can be."""
+    """The run that a resume here found until now. Git is not asked if there can be none."""
     branch = ctx.repo.branch
     marked = os.path.lexists(f"{ctx.repo.git_dir}/{DETACHED}")
     if not (pointer.of(ctx.repo, ctx.config, branch) if branch else marked):

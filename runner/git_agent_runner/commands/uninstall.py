@@ -1,4 +1,4 @@
-"""`git agent uninstall`: take everything of ours out of this repository, and name what is left."""
+"""`git agent uninstall`: remove everything of ours from this repository, and name what is left."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FILES = ("agent-none", "agent-sources")  # what hooks keep in each work tree's 
 
 
 class Leftover(NamedTuple):
-    """Something of ours, and how it is removed."""
+    """Something of ours, and how to remove it."""
 
     what: str
     remove: Callable[[], object]
@@ -78,7 +78,7 @@ def _refuse_live(ctx: Context) -> None:
 
 
 def _pieces(ctx: Context) -> Iterator[Leftover]:
-    """In the order in which they are removed: what a run finds its way by goes first, its own files last."""
+    """What to remove, in order: first what leads to a run, its own files last."""
     from git_agent_hooks import install as hooks
 
     if names := hooks.installed(ctx):

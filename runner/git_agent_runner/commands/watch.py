@@ -1,4 +1,4 @@
-"""`git agent watch`: do what the policies say with runs that die, fail or fall silent, until nothing is left to do."""
+"""`git agent watch`: resume runs that die, fail or fall silent, as the policies say, until nothing is left to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = 1
 JOBS = 4
 
 
-@click.command(short_help="Resume runs that die or fail, as your policies say")
+@click.command(short_help="Resume runs that die or fail, following your policies")
 @click.option("--jobs", type=click.IntRange(min=1), default=JOBS, show_default=True, help="Attempts at the same time.")
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
@@ -36,7 +36,7 @@ def command(jobs: int, once: bool, as_json: bool) -> int:
     policy = places.load(ctx, warn)
     if not policy.origins:
         raise UserError(
-            "there is no policy: nothing says what to do with runs that die or fail",
+            "no policy is set for runs that die or fail",
             code="no_policy",
             hints=(
                 "git config agent.onDead resume",
@@ -60,11 +60,11 @@ def _only_one(ctx: Context) -> locks.Lock:
     if lock is None:
         holder = _read(path)
         raise UserError(
-            f"another git agent watch is at work in this repository{f': process {holder}' if holder else ''}",
+            f"another git agent watch is running in this repository{f': process {holder}' if holder else ''}",
             code="watch_live",
             hints=("one watches all runs, whatever their work tree",),
         )
-    with suppress(OSError):  # only a name for those who meet it
+    with suppress(OSError):  # only a name for the people who read it
         os.truncate(lock.fd, 0)
         os.write(lock.fd, str(os.getpid()).encode())
     return lock

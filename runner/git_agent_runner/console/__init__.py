@@ -1,1 +1,1 @@
-"""What a person sees: lines, tables, what an agent says, the pager, and where an error ends."""
+"""What a person sees: messages, tables, an agent's words, the pager, and errors."""

@@ -1,4 +1,4 @@
-"""The one line that a hook may say."""
+"""The one line that a hook may print."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from git_agent_runner.core.text import shown
 
 
 def say(line: str) -> None:
-    """To stderr, which pre-commit shows of a hook that fails or is `verbose`."""
+    """Print to stderr, which pre-commit shows of a hook that fails or is `verbose`."""
     sys.stderr.write(_line(line))
 
 
 def say_past(line: str, environ: Mapping[str, str]) -> None:
-    """To stderr; under pre-commit, which hides it, to the terminal, if there is one."""
+    """Print to stderr; under pre-commit, which hides that, to the terminal, if there is one."""
     if environ.get("PRE_COMMIT") != "1":
         say(line)
         return

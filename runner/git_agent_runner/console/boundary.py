@@ -1,4 +1,4 @@
-"""Where an error ends: git's lines for a person, a code for programs, and the trace of a bug in a file."""
+"""The error boundary: git's lines for people, a code for programs, and the trace of a bug in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ERROR_SCHEMA = 1
 
 
 def complain(error: UserError, arguments: Sequence[str]) -> int:
-    """Git's lines on stderr and, where JSON was asked for, the code for programs on stdout."""
+    """Print git's `fatal:` and `hint:` lines on stderr and, if JSON was asked for, the code on stdout."""
     fatal(error.message, error.hints)
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--json" in own:

@@ -1,4 +1,4 @@
-"""What a person reads: fatal and hint lines, the handle summary, plain tables. Escapes are shown, never sent."""
+"""Lines for people: fatal and hint lines, the summary, plain tables. Escapes are shown, never sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hint(message: str) -> None:
 
 
 def say(message: str) -> None:
-    """A line of ours among the engine's own output, on stderr."""
+    """Print a line of ours among the engine's output, on stderr."""
     _lines("git-agent", [message])
 
 
@@ -90,7 +90,7 @@ def print_summary(summary: Summary) -> None:
 
 
 def _folded(line: str) -> str:
-    """On a terminal that is too narrow a line goes on below, at a blank and indented: terminals break within words."""
+    """Fold a line that is too long for the terminal at a blank, indented, since terminals break within words."""
     if not sys.stderr.isatty():
         return line
     import os

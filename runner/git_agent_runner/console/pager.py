@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 
 
 class Reader(NamedTuple):
-    """Where a story is written to. `colour`: it is read on a terminal."""
+    """Where the text goes. `colour`: it is read on a terminal."""
 
     stream: IO[str]
     colour: bool

@@ -1,4 +1,4 @@
-"""What click cannot know: engine arguments after `--`, and messages that begin with a dash."""
+"""What click cannot parse: engine arguments after `--`, and messages that begin with a dash."""
 
 from __future__ import annotations
 
@@ -80,17 +80,19 @@ def _unshield(value: Any, shielded: list[str]) -> Any:
 
 
 def only_word(words: tuple[str, ...]) -> str | None:
-    """The message among the words of a command line, if there is one. Raises UsageError for more: it was not quoted.
+    """The message among the words of a command line, if there is one. Raises UsageError for more than one word: the
+    message was not quoted.
 
     No whole command is hinted: without the other options it would go to another agent.
     """
     if len(words) > 1:
-        raise UsageError(f"too many words: '{words[-1]}'", hints=(f"quote the message: {quote(' '.join(words))}",))
+        raise UsageError(f"too many arguments: '{words[-1]}'", hints=(f"quote the message: {quote(' '.join(words))}",))
     return words[0] if words else None
 
 
 def read_message(words: str | None, option: str | None, file: str | None, names: tuple[str, str]) -> str | None:
-    """The one message out of its three ways in, byte for byte; None when none was given. `names` are the options'.
+    """The one message, from any of its three sources, byte for byte; None if none was given. `names` are the
+    options'.
 
     Raises UsageError for two ways at once, and for what no engine takes: blanks only, NUL, bytes that are no UTF-8.
     """
@@ -115,7 +117,7 @@ def read_list(file: str) -> str:
 
 
 def _read(path: str, what: str) -> tuple[bytes, str]:
-    """All of a file, or of standard input for `-`, as git takes it; and how to call it."""
+    """All of a file, or of standard input for `-`, as git reads it; and what to call it in a message."""
     name = "standard input" if path == "-" else f"'{path}'"
     source = f"the {what} from {name}"
     try:
@@ -129,7 +131,7 @@ def _read(path: str, what: str) -> tuple[bytes, str]:
 
 
 def _bounded(file: IO[bytes], source: str) -> bytes:
-    """No engine takes more, and /dev/zero has no end."""
+    """Read at most what an engine takes: /dev/zero has no end."""
     data = file.read(LONGEST + 1)
     if len(data) > LONGEST:
         raise UsageError(
@@ -183,4 +185,4 @@ def only_one(*groups: dict[str, bool]) -> None:
     for flags in groups:
         given = [name for name, is_given in flags.items() if is_given]
         if len(given) > 1:
-            raise UsageError(f"{given[0]} and {given[1]} exclude each other", hints=("give one of them",))
+            raise UsageError(f"{given[0]} and {given[1]} cannot be used together", hints=("give one of them",))

@@ -1,4 +1,4 @@
-"""How far a command with many runs has come: a bar on a terminal, a line for each beginning and end elsewhere."""
+"""The progress of a command with many runs: a bar on a terminal, a line for each start and end elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEGAN = time.monotonic()
 
 
 class Progress(Protocol):
-    """Told of each run by its name."""
+    """Receives each run by its name."""
 
     def began(self, name: str) -> None: ...
 
@@ -56,7 +56,7 @@ def progress(total: int) -> Iterator[Progress]:
 
 
 class _Bar:
-    """Names who is at work, and leaves a line for each that has ended."""
+    """Shows which runs are in progress, and leaves a line for each that has ended."""
 
     def __init__(self, bar: rich_progress.Progress, task: rich_progress.TaskID) -> None:
         self._bar = bar

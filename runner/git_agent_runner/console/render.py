@@ -1,4 +1,4 @@
-"""What an agent says and does, as plain lines for a terminal, in which nothing it wrote is a control character."""
+"""An agent's messages and tool calls as plain lines for a terminal; its control characters are shown, not sent."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DIM, _RED, _YELLOW, _CYAN, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36
 
 
 class Renderer:
-    """Events to text, for one attempt. It joins a message that comes in pieces (gemini's `delta`), and says once what
-    an engine says twice: an error, then a message (qwen) or an end with the same words (codex, claude). `error` is the
-    error that was shown last, if nothing came after it.
+    """Turns the events of one attempt into text. It joins a message that comes in pieces (gemini's `delta`), and
+    prints once what an engine reports twice: an error, then a message (qwen) or an end with the same words (codex,
+    claude). `error` is the error that was shown last, if nothing came after it.
     """
 
     def __init__(self, *, colour: bool, width: int) -> None:
@@ -31,7 +31,7 @@ class Renderer:
         self.error = ""
 
     def text(self, event: Event) -> str:
-        """What to write as it is: whole lines, or a piece of one that later text completes."""
+        """The text to write: whole lines, or a piece of one that later text completes."""
         if event.kind == "message" and event.data.get("delta"):
             self._unfinished = not event.text.endswith("\n") if event.text else self._unfinished
             return "\n".join(map(_visible, event.text.split("\n")))
@@ -64,7 +64,7 @@ def render(event: Event, *, colour: bool, width: int) -> str:
 
 
 def _message(event: Event, _: int) -> tuple[str, str]:
-    """The person's words, where a session tells them, look as the message of an attempt does."""
+    """The person's words in a session, formatted as the message of an attempt is."""
     said = _whole(event.text)
     return "", "\n".join(f"> {line}" for line in said.split("\n")) if event.data.get("role") == "user" else said
 

@@ -1,1 +1,2 @@
-"""The engine's session as a thing of ours: backed up, restored. The one room that writes into engines' stores."""
+"""Our handling of an engine's session: back up, restore, hand over, fork. The one room that writes into engines'
+stores."""

@@ -1,4 +1,4 @@
-"""The engine's own session, copied into the run directory after each attempt."""
+"""Back up the engine's session file after each attempt; restore it if the engine lost it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from git_agent_runner.store.session_copies import Copy, File
 
 
 def keep(ctx: Context, attempt: Attempt) -> None:
-    """Copy the session of an attempt that has ended into its run directory.
+    """Back up the session of an attempt that has ended, in its run directory.
 
     A copy that is there already is replaced, as a whole, by a continuation of it only: one that parted ways is added,
     and an earlier state is nothing new.
@@ -37,7 +37,7 @@ def keep(ctx: Context, attempt: Attempt) -> None:
         _keep(ctx, engine, query, located, attempt)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UserError(f"{engine.name}'s session could not be copied: {reason}", code="copy_failed") from error
+        raise UserError(f"{engine.name}'s session could not be backed up: {reason}", code="copy_failed") from error
 
 
 def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, attempt: Attempt) -> None:
@@ -60,7 +60,7 @@ def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, att
 
 
 def taken(fd: int, engine: Engine, query: StoreQuery, located: Located, old: Copy | None, version: str) -> Copy | None:
-    """What the engine's store holds of the session, its contents taken into the folder; no manifest names them yet."""
+    """Copy what the engine's store has of the session into the folder; no manifest names it yet."""
     document = engine.export(query) if engine.export else None
     if document is not None:
         files = _add_document(fd, engine, document)
@@ -81,7 +81,7 @@ def taken(fd: int, engine: Engine, query: StoreQuery, located: Located, old: Cop
 
 
 def _behind(engine: Engine, folder: str, new: Copy, old: Copy) -> states.Behind | None:
-    """How the new copy is behind the old one; None where it goes on, and where the old one is damaged."""
+    """How the new backup falls short of the old one; None if it continues it, or the old one is damaged."""
     try:
         if states.continues(folder, {os.path.basename(file.path): file.sha256 for file in new.files}, old):
             return None
@@ -119,13 +119,13 @@ def _add(fd: int, root: str, name: str, known: dict[tuple[str, int, int], File])
 
 
 def _too_large(fd: int, engine: Engine, size: int) -> bool:
-    """Raises UserError `copy_failed` the first time, so that it is said once."""
+    """Raises UserError `copy_failed` the first time only, so that it is reported once."""
     if size <= place.LIMIT:
         return False
     if session_copies.TOO_LARGE not in os.listdir(fd):
         beneath.put(b"", fd, session_copies.TOO_LARGE)
         raise UserError(
-            f"{engine.name}'s session is larger than {place.LIMIT >> 20} MiB, so it is not copied any more",
+            f"{engine.name}'s session is larger than {place.LIMIT >> 20} MiB, so it is no longer backed up",
             code="copy_failed",
         )
     return True

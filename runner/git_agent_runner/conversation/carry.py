@@ -1,4 +1,4 @@
-"""The run's conversation, taken along: to where its work tree was moved, or into a copy of the repository as a fork."""
+"""Move a run's conversation along when its work tree was moved, or fork it when the repository was copied."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from git_agent_runner.store.session_locks import directory_id, hold_session, our
 
 
 class Carry(NamedTuple):
-    """What is to be done before the attempt. `record` is the run's as it will be then, `source` where the session is
-    now, `session` its id from then on. `original` is the common git directory of the repository that this is a copy of.
+    """What must be done before the attempt. `record` is the run as it will be then, `source` where the session is
+    now, `session` its id from then on. `original` is the common git directory of the repository that this one was
+    copied from.
     """
 
     record: Record
@@ -30,7 +31,7 @@ class Carry(NamedTuple):
     original: str | None = None
 
     def why(self, did: str) -> str:
-        """For people; `did` is "was" or "would be"."""
+        """The reason, for people; `did` is "was" or "would be"."""
         engine, old = self.record.agent_name, self.source.session
         if self.original:
             return (
@@ -43,7 +44,7 @@ class Carry(NamedTuple):
 def needed(
     ctx: Context, engine: Engine, version: Version, known: Record, record: Record, session: str | None
 ) -> Carry | None:
-    """What has to be carried, if anything. `known` is the record as it is stored, `record` the one to continue,
+    """What has to be moved along, if anything. `known` is the record as stored, `record` the one to continue,
     `session` the id that the person gave.
 
     Raises UserError `repository_copied` and `directory_bound` where something would have to be, and cannot.
@@ -69,7 +70,7 @@ def needed(
 
 
 def perform(ctx: Context, engine: Engine, binary: str, carry: Carry) -> Record:
-    """Do it, for who holds the run's lock; the record as it is then.
+    """Do it, while the caller holds the run's lock; returns the record.
 
     Raises UserError `session_held`, `session_not_placed`.
     """
@@ -97,7 +98,7 @@ def _put(ctx: Context, engine: Engine, binary: str, carry: Carry) -> None:
     target = carry.source._replace(cwd=carry.record.cwd, session=carry.session)
     place.put(ctx, engine, binary, bundle, target)
     if engine.locate(target).state == "absent":
-        raise ValueError(f"{engine.name} did not take it")
+        raise ValueError(f"{engine.name} rejected it")
 
 
 def _following(old: Record, new: Record) -> Record:
@@ -117,7 +118,7 @@ def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, orig
     top = moved.top(original)
     there = f"cd {command_line((top,))}"
     refused = UserError(
-        f"session {session} belongs to the repository '{top}', of which this is a copy, and cannot itself be copied",
+        f"session {session} belongs to the repository '{top}', which this one was copied from, and cannot be copied",
         code="repository_copied",
         hints=(f"continue it there: {there} && {wording.resume(record)}", _fresh(record)),
     )
@@ -133,13 +134,15 @@ def _fork(ctx: Context, engine: Engine, record: Record, source: StoreQuery, orig
 
 
 def _salt(ctx: Context, record: Record) -> str:
-    """The same until the record is rewritten: what a dry run says comes true, and the next copy is another one."""
+    """The same until the record is rewritten, so that what a dry run shows comes true, and the next copy gets
+    another id."""
     changed = os.stat(ctx.layout.index_file(record.handle)).st_ctime_ns
     return f"{directory_id(ctx.layout.common_dir)} {changed}"
 
 
 def _bundle(ctx: Context, engine: Engine, carry: Carry) -> Bundle | None:
-    """A fork goes on from what this repository's last attempt left, not from what the original has come to since."""
+    """The conversation to fork: as this repository's last attempt left it, not with what the original has added
+    since."""
     run_id, source = carry.record.run_id, carry.source
     try:
         if carry.original:
@@ -150,12 +153,12 @@ def _bundle(ctx: Context, engine: Engine, carry: Carry) -> Bundle | None:
 
 
 def _lost(engine: Engine, source: StoreQuery, record: Record) -> bool:
-    """Has this store nothing of the session either, for a run that goes on in another directory: a home that is new?"""
+    """Does this store have nothing of the session either, for a run that continues in another directory: a new home?"""
     return source.cwd != record.cwd and engine.locate(source._replace(cwd=record.cwd)).state == "absent"
 
 
 def _is_strange(home: str, known: Record, record: Record) -> bool:
-    """Is the session's directory there, and neither the run's now nor the run's before?"""
+    """Does the session's directory exist, and is it neither the run's current nor its earlier one?"""
     ours = {os.path.realpath(known.cwd), os.path.realpath(record.cwd)}
     return os.path.isdir(home) and os.path.realpath(home) not in ours
 
@@ -163,7 +166,7 @@ def _is_strange(home: str, known: Record, record: Record) -> bool:
 def _bound(engine: Engine, record: Record, session: str, home: str) -> UserError:
     there = wording.resume(record, "--cwd", command_line((home,)))
     return UserError(
-        f"to {engine.name} session {session} is one of '{home}', not of the run's directory '{record.cwd}'",
+        f"{engine.name} has session {session} under '{home}', not under the run's directory '{record.cwd}'",
         code="directory_bound",
         hints=(f"to continue it there: {there}", _fresh(record)),
     )

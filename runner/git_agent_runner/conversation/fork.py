@@ -1,4 +1,4 @@
-"""A second conversation from the first, as it is or as it was: under a new id, for the branch that is checked out here.
+"""Fork a conversation, as it is or as it was, under a new id, for the branch that is checked out here.
 
 The first is only read. The second is a run of its own.
 """
@@ -31,10 +31,10 @@ from git_agent_runner.store.session_locks import hold_session, ourselves
 
 
 class Fork(NamedTuple):
-    """A run about to be, of `turns` messages of the person's. `record` has no handle yet.
+    """A run to be made, with `turns` messages of the person's. `record` has no handle yet.
 
     The conversation is `bundle`, of the same engine, or `handed`, for another one, made of `messages`. `earlier` says
-    that the first one is at work, and is taken as its last attempt left it.
+    that the first one is running, and is taken as its last attempt left it.
     """
 
     old: Record
@@ -47,7 +47,7 @@ class Fork(NamedTuple):
     earlier: bool
 
     def why(self, did: str) -> str:
-        """For people; `did` is "was" or "would be"."""
+        """The reason, for people; `did` is "was" or "would be"."""
         old, new = self.old, self.record
         turns = f"{self.turns} turn{'s' * (self.turns != 1)}"
         digested = f", {self.handed.digested} of them as a digest" if self.handed and self.handed.digested else ""
@@ -59,7 +59,7 @@ class Fork(NamedTuple):
 
 
 def prepare(ctx: Context, old: Record, name: str | None, until: float | None, given: tuple[str, ...]) -> Fork:
-    """The fork of a run, in its own engine or the one of that name, with the turns that began by `until`; `given` are
+    """Plan the fork of a run, in its own engine or the named one, with the turns that began by `until`; `given` are
     flags for it.
 
     Nothing is written. Raises UserError `session_unknown`, `session_missing`, `handover_unsupported`, ….
@@ -96,7 +96,7 @@ def _able(ctx: Context, engine: Engine) -> Probe:
 
 
 def _session(ctx: Context, old: Record, engine: Engine) -> tuple[str, bool]:
-    """(its id, is somebody at work on it). Raises UserError as `sessions.session_value` does, but for that."""
+    """(the session's id, is another process using it). Raises UserError as `sessions.session_value` does otherwise."""
     value = old.session.value or ""
     busy = attempts.standing(ctx.layout, old.handle, old.run_id) == "running"
     if not value or not engine.id_pattern.fullmatch(value):
@@ -109,7 +109,7 @@ def _session(ctx: Context, old: Record, engine: Engine) -> tuple[str, bool]:
 
 
 def _record(ctx: Context, old: Record, engine: Engine, program: Probe, given: tuple[str, ...]) -> Record:
-    """The new run's: this branch's, in the same folder of this work tree where it has that."""
+    """The new run's record: on this branch, in the same folder of this work tree if it exists here."""
     below = os.path.relpath(old.cwd, old.worktree) if old.cwd and old.worktree else "."
     there = os.path.normpath(os.path.join(ctx.repo.top, below))
     cwd = there if not below.startswith("..") and os.path.isdir(there) else ctx.repo.top
@@ -141,13 +141,13 @@ def _record(ctx: Context, old: Record, engine: Engine, program: Probe, given: tu
 
 
 def _refuse_entering(ctx: Context, old: Record, engine: Engine, record: Record, program: Probe) -> None:
-    """The store that the copy would go into may be another account's. Raises UserError `store_elsewhere`."""
+    """Raises UserError `store_elsewhere` if the copy would go into a store that may be another account's."""
     query = StoreQuery(ctx.environ, record.cwd, program.version, old.session.value)
     refuse_entering(engine, Sought(old, query, record.launch_args))
 
 
 def _counted(messages: tuple[Message, ...], session: str) -> int:
-    """How many are the person's. Raises UserError `conversation_empty`."""
+    """How many messages are the person's. Raises UserError `conversation_empty`."""
     turns = sum(message.user for message in messages)
     if not turns:
         raise UserError(
@@ -159,7 +159,8 @@ def _counted(messages: tuple[Message, ...], session: str) -> int:
 
 
 def until_commit(ctx: Context, old: Record, commit: str) -> float:
-    """When the conversation was as it was when this commit was made: when the attempt ended that made it, else then."""
+    """The time at which the conversation was as it was for this commit: the end of the attempt that made it, else
+    the commit's own."""
     found, _ = attempts.readable(ctx.layout, old.run_id)
     made = next((one for one in found if one.ended_at and _made(ctx, one, commit)), None)
     ended = moment(made.ended_at) if made else None
@@ -168,7 +169,7 @@ def until_commit(ctx: Context, old: Record, commit: str) -> float:
 
 
 def _made(ctx: Context, attempt: Attempt, commit: str) -> bool:
-    """Is the commit among those that the branch got while the attempt ran?"""
+    """Is the commit one of those that the branch got while the attempt ran?"""
     before, after = attempt.head_before, attempt.head_after
     if not after or not refs.reachable(ctx.repo, [commit], after):
         return False
@@ -176,7 +177,7 @@ def _made(ctx: Context, attempt: Attempt, commit: str) -> bool:
 
 
 def put(ctx: Context, forking: Fork) -> None:
-    """Let the engine's store have the second conversation. Raises UserError `session_not_placed`, `session_held`."""
+    """Put the second conversation into the engine's store. Raises UserError `session_not_placed`, `session_held`."""
     record, engine = forking.record, load(forking.record.agent_name, ctx.environ)
     session = record.session.value or ""
     query = StoreQuery(ctx.environ, record.cwd, engine.parse_version(record.engine_version) or (), session)
@@ -188,7 +189,7 @@ def put(ctx: Context, forking: Fork) -> None:
 
 
 def remember(ctx: Context, forking: Fork, made: Record) -> None:
-    """What the second conversation was made of, beside it. Raises OSError."""
+    """Store what the second conversation was made of, beside it. Raises OSError."""
     session = made.session.value or ""
     if forking.handed:
         whole.keep(ctx, made.run_id, session, forking.messages, forking.handed.messages)

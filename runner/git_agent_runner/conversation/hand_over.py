@@ -1,4 +1,4 @@
-"""A run's conversation handed to another engine: all turns of it become a session of that engine's, under a new id."""
+"""Hand a run's conversation to another engine: all its turns become a session of that engine, under a new id."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from git_agent_runner.store.session_locks import hold_session, ourselves
 
 
 class HandOver(NamedTuple):
-    """What is to be done before the attempt. `record` is the run's as it will be then, `left` the session that it has
-    until now; `messages` are all of the conversation, `handed` what the other engine is given.
+    """What must be done before the attempt. `record` is the run as it will be then, `left` the session that it has
+    until now; `messages` are the whole conversation, `handed` what the other engine gets.
     """
 
     record: Record
@@ -35,7 +35,7 @@ class HandOver(NamedTuple):
     handed: Handed
 
     def why(self, did: str) -> str:
-        """For people; `did` is "was" or "would be"."""
+        """The reason, for people; `did` is "was" or "would be"."""
         handed, left = self.handed, self.left
         facts = [f"{handed.turns} turn{'s' * (handed.turns != 1)}", f"about {handed.tokens} tokens"]
         facts += [f"{handed.digested} older ones as a digest"] if handed.digested else []
@@ -48,7 +48,7 @@ class HandOver(NamedTuple):
         )
 
     def facts(self) -> dict[str, Any]:
-        """As docs/json.md describes it."""
+        """The facts, as docs/json.md describes them."""
         handed = self.handed
         return {
             "engine": self.left.agent_name,
@@ -62,8 +62,8 @@ class HandOver(NamedTuple):
 
 
 def prepare(ctx: Context, record: Record, name: str) -> HandOver:
-    """Nothing is written. Raises UserError `handover_unsupported`, `handover_too_large`, `run_live`, `session_held`,
-    `binary_missing`, … and what says that the conversation cannot be read.
+    """Plan the handover; writes nothing. Raises UserError `handover_unsupported`, `handover_too_large`, `run_live`,
+    `session_held`, `binary_missing`, … or the reason why the conversation cannot be read.
     """
     engine, old = load(name, ctx.environ), load(record.agent_name, ctx.environ)
     refuse_live(ctx, record)
@@ -93,7 +93,7 @@ def _changed(ctx: Context, record: Record) -> int:
 
 
 def able(ctx: Context, engine: Engine) -> Probe:
-    """The program of an engine that is to take a conversation. Raises UserError `handover_unsupported`, …."""
+    """The program of an engine that is to take over a conversation. Raises UserError `handover_unsupported`, …."""
     formats.form(engine)
     program = find_program(ctx, engine)
     check_version(engine, program.version)
@@ -128,7 +128,7 @@ def refuse_elsewhere(engine: Engine, args: tuple[str, ...]) -> None:
 
 
 def model(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> str:
-    """The one that the session must name, where it must: by the flags, else as the engine is set.
+    """The model that the session must name, if it must: from the flags, else from the engine's settings.
 
     Raises UserError `handover_unsupported`.
     """
@@ -149,7 +149,7 @@ def model(engine: Engine, query: StoreQuery, args: tuple[str, ...]) -> str:
 def put(
     ctx: Context, engine: Engine, binary: str, query: StoreQuery, handed: Handed, args: tuple[str, ...] = ()
 ) -> None:
-    """Let the engine's store have the session. Raises UserError `session_not_placed`, `handover_unsupported`."""
+    """Put the session into the engine's store. Raises UserError `session_not_placed`, `handover_unsupported`."""
     session = query.session or ""
     new = New(session, query.cwd, dotted(query.version), handed.messages[0].at or 0.0, model(engine, query, args))
     pieces = formats.form(engine).write(new, handed.messages)
@@ -157,7 +157,7 @@ def put(
 
 
 def placed(ctx: Context, engine: Engine, binary: str, query: StoreQuery, bundle: Bundle) -> None:
-    """Let the engine's store have this as the session of the query. Raises UserError `session_not_placed`."""
+    """Put these pieces into the engine's store as the session of the query. Raises UserError `session_not_placed`."""
     try:
         if not _is_there(engine, query, bundle):
             _put(ctx, engine, binary, query, bundle)
@@ -171,19 +171,20 @@ def placed(ctx: Context, engine: Engine, binary: str, query: StoreQuery, bundle:
 
 
 def _is_there(engine: Engine, query: StoreQuery, bundle: Bundle) -> bool:
-    """From an attempt that was killed before it could say so. Raises ValueError where another session has the id."""
+    """Is the session there already, from an attempt that was killed before it could record it? Raises ValueError if
+    another session has the id."""
     if engine.locate(query).state == "absent":
         return False
     found, read = place.stored(engine, query), formats.form(engine).read
     if found is None or read(found.pieces) != read(bundle.pieces):
-        raise ValueError("another conversation is in its place")
+        raise ValueError("another conversation is already there")
     return True
 
 
 def _put(ctx: Context, engine: Engine, binary: str, query: StoreQuery, bundle: Bundle) -> None:
     place.put(ctx, engine, binary, bundle, query)
     if engine.locate(query).state == "absent":
-        raise ValueError(f"{engine.name} did not take it")
+        raise ValueError(f"{engine.name} rejected it")
 
 
 def perform(ctx: Context, engine: Engine, binary: str, transfer: HandOver, planned: Record) -> Record:
@@ -217,7 +218,7 @@ def _following(old: Record, transfer: HandOver, planned: Record) -> Record:
         raise UserError(
             f"run {old.handle} was resumed by another git-agent just now",
             code="run_live",
-            hints=("look at it: git agent show " + old.handle, "then give the message again"),
+            hints=("look at it: git agent show " + old.handle, "then send the message again"),
         )
     new = transfer.record
     return old._replace(

@@ -1,4 +1,4 @@
-"""A conversation as another engine is given it: words alone, the newest turns whole, older ones as a digest. Pure."""
+"""A conversation as another engine gets it: text only, the newest turns whole, older ones as a digest. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _DIGEST = (
 
 
 class Handed(NamedTuple):
-    """`messages` are to be the other engine's session. `turns` counts those of the person, `digested` how many of them
-    are in the digest only; `calls` are tool calls given as text, `attached` what is named only.
+    """`messages` become the other engine's session. `turns` counts those of the person, `digested` how many of them
+    are only in the digest; `calls` are tool calls given as text, `attached` what is only named.
     """
 
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ class Handed(NamedTuple):
 
 
 def prepared(messages: tuple[Message, ...], engine: str, target: str, tokens: int) -> Handed:
-    """`engine` is the one that had the conversation, `target` the one that it is for.
+    """Prepare the messages. `engine` is the one that had the conversation, `target` the one that gets it.
 
     Raises UserError `handover_too_large` where not even the last turn fits.
     """
@@ -61,7 +61,7 @@ def prepared(messages: tuple[Message, ...], engine: str, target: str, tokens: in
 
 
 def _dated(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """As words alone, none without a time or before the one above it. A time that no clock has is none."""
+    """Dated messages as text only; a time that is missing, impossible or earlier than the one before is left out."""
     messages = tuple(message._replace(at=None if message.at is None else known(message.at)) for message in messages)
     at = next((message.at for message in messages if message.at is not None), 0.0)
     dated = []
@@ -72,7 +72,7 @@ def _dated(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def told(message: Message) -> str:
-    """Its words, what came with them by name, and its tool calls as text."""
+    """A message as text: its words, the names of its attachments, and its tool calls."""
     named = [f"[attached: {name}]" for name in message.attached]
     return "\n\n".join(filter(None, (message.text.strip("\n"), *named, *map(_told, message.calls))))
 
@@ -91,7 +91,7 @@ def _fenced(text: str) -> str:
 
 
 def _turns(messages: tuple[Message, ...]) -> list[tuple[Message, ...]]:
-    """What the person said, with the answer to it: all that the engine said until the next, as one message."""
+    """Each message of the person with its answer: all that the engine said until the next one, as one message."""
     turns: list[tuple[Message, ...]] = []
     for message in messages:
         if message.user or not turns:
@@ -105,7 +105,7 @@ def _turns(messages: tuple[Message, ...]) -> list[tuple[Message, ...]]:
 
 
 def _fitting(turns: list[tuple[Message, ...]], tokens: int) -> list[tuple[Message, ...]]:
-    """The newest turns that are all given whole; where some are not, room is left for their digest."""
+    """The newest turns that fit in full; if some do not, room is left for their digest."""
     if sum(map(_size, turns)) <= tokens:
         return turns
     kept: list[tuple[Message, ...]] = []
@@ -119,12 +119,12 @@ def _fitting(turns: list[tuple[Message, ...]], tokens: int) -> list[tuple[Messag
 
 
 def _size(messages: Iterable[Message]) -> int:
-    """About how many tokens, rather too many than too few."""
+    """About how many tokens; rather too high than too low."""
     return sum(len(message.text.encode(errors="replace")) // _PER_TOKEN + 8 for message in messages)
 
 
 def _digest(turns: list[tuple[Message, ...]], engine: str, tokens: int) -> tuple[Message, ...]:
-    """One message in the person's name; the newest of the older turns where not all fit into it."""
+    """The digest of the older turns, as one message in the person's name; if not all fit, the newest of them."""
     if not turns:
         return ()
     lines: list[str] = []

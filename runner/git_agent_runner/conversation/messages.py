@@ -36,7 +36,8 @@ class Message(NamedTuple):
 
 
 class Gathering:
-    """Messages as they are found in a session. A result has the id of its call, which a later call may have again."""
+    """Collects messages while a session is read. A result refers to its call by id, which a later call may use
+    again."""
 
     def __init__(self) -> None:
         self._messages: list[tuple[Message, list[int]]] = []
@@ -66,7 +67,7 @@ class Gathering:
             self._calls[numbers[-1]] = self._calls[numbers[-1]]._replace(gave=clipped(gave), failed=failed)
 
     def drop_turns(self, count: int) -> None:
-        """Of the person's turns the last ones, with all that followed: the person took them back."""
+        """Drop the person's last turns, with all that followed: the person undid them."""
         prompts = [index for index, (message, _) in enumerate(self._messages) if message.user]
         if count > 0:
             del self._messages[prompts[-count] if count <= len(prompts) else 0 :]

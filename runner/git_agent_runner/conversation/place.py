@@ -1,4 +1,4 @@
-"""A conversation put where an engine looks for it: for another directory, in another home, or under another name.
+"""Put a conversation where an engine looks for it: for another directory, in another home, or under another id.
 
 Nothing in a store is overwritten but an earlier state of the same conversation.
 """
@@ -66,12 +66,12 @@ def pieces(folder: str, copy: Copy) -> tuple[Piece, ...]:
 
 
 def laid(engine: Engine, query: StoreQuery, bundle: Bundle) -> tuple[Piece, ...]:
-    """The pieces as they must be there. Raises ValueError for those that are not the session's own."""
+    """The pieces, adapted to that directory and id. Raises ValueError for those that are not the session's own."""
     if engine.laid:
         return engine.laid(query, bundle.session, bundle.pieces)
     strange = [piece.name for piece in bundle.pieces if not (engine.owns and engine.owns(query, piece.name))]
     if strange or query.session != bundle.session:
-        raise ValueError(f"where {engine.name} looks for this session is not known")
+        raise ValueError(f"it is not known where {engine.name} looks for this session")
     return bundle.pieces
 
 
@@ -83,8 +83,8 @@ def put(
     query: StoreQuery,
     earlier: tuple[Piece, ...] = (),
 ) -> None:
-    """Let the engine find the conversation as session `query.session`, for the directory `query.cwd`. What is there and
-    is `earlier` is replaced, in whatever folder it is.
+    """Put the conversation where the engine finds it as session `query.session`, for the directory `query.cwd`.
+    Existing files that are `earlier` states of it are replaced, in whatever folder they are.
 
     Raises OSError, and ValueError where something else is in its place or the engine does not take it.
     """
@@ -103,7 +103,7 @@ def put(
 
 
 def another(session: str, salt: str) -> str:
-    """An id of the same shape: always the same one for this salt, so that what was begun is found again.
+    """Another id of the same shape, always the same for the same salt, so that an interrupted copy is found again.
 
     What such an id tells of its time stays. Raises ValueError for an unknown shape.
     """
@@ -139,7 +139,7 @@ def _put(root: str, piece: Piece, earlier: bytes | None) -> None:
             if continues(old, piece.data):
                 return
             if old != earlier and not continues(piece.data, old):
-                raise ValueError(f"another conversation is in its place: '{os.path.join(root, piece.name)}'")
+                raise ValueError(f"another conversation is already there: '{os.path.join(root, piece.name)}'")
         beneath.put(piece.data, fd, name)
 
 
@@ -171,7 +171,7 @@ def _whole(folder: str, file: File) -> bytes:
 
 
 def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> None:
-    """Run the engine's import, which goes on no conversation. Raises ValueError with what it says where it fails."""
+    """Run the engine's import, which continues no conversation. Raises ValueError with what it says where it fails."""
     import tempfile  # costs 5 ms
 
     from git_agent_runner.git import scrubbed
@@ -181,7 +181,7 @@ def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> No
     assert engine.import_ is not None
     query = StoreQuery(ctx.environ, launch.cwd, launch.version, launch.session)
     if engine.importable and not engine.importable(query, document.data):
-        raise ValueError("it is not of this session alone")
+        raise ValueError("it holds other sessions, too")
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(document.data)
         file.flush()
@@ -191,4 +191,4 @@ def _import(ctx: Context, engine: Engine, launch: Launch, document: Piece) -> No
         outcome = run(invocation, env, said.extend, said.extend, Limits(_PATIENCE))
     if outcome.exit_status != 0:
         text = " ".join(said.decode(errors="replace").split())
-        raise ValueError(f"{engine.name} would not import it: {text[-300:] or 'it said nothing'}")
+        raise ValueError(f"{engine.name} would not import it: {text[-300:] or 'it printed nothing'}")

@@ -1,4 +1,4 @@
-"""The run's copy of a session, put into the engine's store where that lacks it, or has it as it was earlier."""
+"""Restore the run's backup of a session when the engine's store lacks it or has an earlier state."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from git_agent_runner.store.session_copies import Copy
 
 
 class Restore(NamedTuple):
-    """What is to be done. `behind`: the store has an earlier state; where it is None, nothing of the session. `left` is
-    the store that the run's session was in, where that is another one.
+    """What is to be restored. `behind`: the store has an earlier state; None if it has nothing of the session.
+    `left` is the store that the run's session was in, if that is another one.
     """
 
     copy: Copy
@@ -27,13 +27,13 @@ class Restore(NamedTuple):
     left: Store | None = None
 
     def why(self, engine: str, has: str) -> str:
-        """`has` is the verb, of now or of then."""
+        """The reason, for people; `has` is the verb, in present or past tense."""
         session = self.copy.session
         if self.behind:
             both = f"{self.behind.state}; the run's: {self.behind.copy}"
-            return f"{engine} {has} session {session} as it was earlier ({both})"
+            return f"{engine} {has} session {session} in an earlier state ({both})"
         if self.left:
-            return f"{engine} {has} no session {session} here, the run's was in '{self.left.root}'"
+            return f"{engine} {has} no session {session} here; the run's was in '{self.left.root}'"
         return f"{engine} {has} lost session {session}"
 
     @property
@@ -42,7 +42,7 @@ class Restore(NamedTuple):
 
 
 def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy | None:
-    """The run's copy of a session that the engine's store lacks, if it can be put there.
+    """The run's backup of a session that the engine's store lacks, if it can be restored.
 
     A copy that was made for another directory is none: engines keep sessions of directories apart.
     """
@@ -53,14 +53,14 @@ def find(ctx: Context, engine: Engine, query: StoreQuery, run_id: str) -> Copy |
 
 
 def fits(engine: Engine, query: StoreQuery, copy: Copy) -> bool:
-    """Are its files this session's own, and no others? A manifest may have been tampered with."""
+    """Do the backup's files belong to this session and no other? A manifest may have been tampered with."""
     if copy.engine != engine.name:
         return False
     return len(copy.files) == 1 if copy.exported and engine.import_ else bool(_names(engine, query, copy))
 
 
 def _names(engine: Engine, query: StoreQuery, copy: Copy) -> tuple[str, ...]:
-    """Where its files belong; nowhere where they are not all of the session."""
+    """Where its files belong; empty if they are not all of the session."""
     files = tuple(Piece(file.path, b"") for file in copy.files)
     try:
         return tuple(piece.name for piece in place.laid(engine, query, Bundle(copy.session, files)))
@@ -69,16 +69,16 @@ def _names(engine: Engine, query: StoreQuery, copy: Copy) -> tuple[str, ...]:
 
 
 def in_the_way(ctx: Context, query: StoreQuery, located: Located, run_id: str) -> tuple[str, ...]:
-    """The hint that a copy could take the place of what stands there, which we leave alone."""
+    """A hint that a backup could replace the existing file, which we leave alone."""
     session = query.session or ""
     if located.path is None or session_copies.read(ctx.layout, run_id, session) is None:
         return ()
     folder = session_copies.place(ctx.layout, run_id, session)
-    return (f"a copy is in '{folder}'; move '{located.path}' away, and it is restored",)
+    return (f"a backup is in '{folder}'; move '{located.path}' away, and it will be restored",)
 
 
 def put_back(ctx: Context, engine: Engine, binary: str, restore: Restore, record: Record) -> None:
-    """Let the engine's store have the session as the copy has it. The caller holds the session's lock.
+    """Restore the session from the backup. The caller holds the session's lock.
 
     What is there is left alone, but for an earlier state of the same conversation, of which a copy is made first.
     Raises UserError `session_missing`, `session_behind`.
@@ -92,16 +92,16 @@ def put_back(ctx: Context, engine: Engine, binary: str, restore: Restore, record
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         gone = f"{engine.name} has an earlier state of session {copy.session}"
         if restore.behind is None:
-            gone = f"session {copy.session} is gone from {engine.name}'s store"
+            gone = f"session {copy.session} is missing from {engine.name}'s store"
         raise UserError(
-            f"{gone}, and its copy cannot be restored: {reason}",
+            f"{gone}, and its backup cannot be restored: {reason}",
             code="session_behind" if restore.behind else "session_missing",
-            hints=(f"the copy is in '{folder}'",),
+            hints=(f"the backup is in '{folder}'",),
         ) from error
 
 
 def _set_aside(ctx: Context, engine: Engine, restore: Restore, run_id: str) -> tuple[Piece, ...]:
-    """The store's earlier state, copied into the run directory. Raises OSError, and ValueError where it has changed."""
+    """Back up the store's earlier state into the run directory. Raises OSError, and ValueError if it has changed."""
     query, session = restore.query, restore.copy.session
     located = engine.locate(query)
     folder = session_copies.place(ctx.layout, run_id, session)
@@ -117,6 +117,6 @@ def _set_aside(ctx: Context, engine: Engine, restore: Restore, run_id: str) -> t
 
 
 def _lacks(engine: Engine, query: StoreQuery, copy: Copy) -> bool:
-    """Is any file of the copy's not there? One that somebody emptied is."""
+    """Is any file of the backup missing in the store? An emptied file counts as present."""
     root = engine.stored(query, Located("absent")).root if engine.stored else ""
     return not all(os.path.lexists(os.path.join(root, name)) for name in _names(engine, query, copy))

@@ -1,4 +1,4 @@
-"""Which session does a run continue, and does its engine still have it? Looks; starts and writes nothing."""
+"""Which session does a run continue, and does its engine still have it? Only reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
     if value is None:
         attempt = attempts.latest(ctx.layout, record.run_id)
         several = ", ".join(attempt.candidates) if attempt else ""
-        named = f"several began here meanwhile: {several}" if several else "its store names none"
+        named = f"several started here during the attempt: {several}" if several else "its store shows none"
         raise UserError(
             f"run {record.handle} has no session id: {engine.name} printed none, and {named}",
             code="session_unknown",
@@ -38,7 +38,7 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
             f"'{shown(value)}' is not a session id of {engine.name}",
             code="session_malformed",
             hints=(
-                f"asked for it, {engine.name} might start a new conversation in silence",
+                f"given this id, {engine.name} might silently start a new conversation",
                 f'a new session in the same run: git agent resume {record.handle} --fallback fresh "<message>"',
             ),
         )
@@ -47,8 +47,8 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
 
 
 def refuse_held(ctx: Context, record: Record, engine: Engine, value: str) -> None:
-    """Raises UserError `session_held` where somebody is at work on the session: a git-agent, whatever repository it is
-    of, or an engine that says so by itself.
+    """Raises UserError `session_held` if another process is using the session: a git-agent of any repository, or an
+    engine that reports it.
     """
     where = seat(ctx, record, engine, value)
     session_locks.refuse_held(where)
@@ -69,7 +69,7 @@ class Sought(NamedTuple):
 
 
 class Found(NamedTuple):
-    """`restore` is to be done first; `note` is to be said."""
+    """`restore` must be done first; `note` is a line to print."""
 
     located: Located
     restore: Restore | None = None
@@ -77,10 +77,10 @@ class Found(NamedTuple):
 
 
 def locate(ctx: Context, engine: Engine, sought: Sought) -> Found:
-    """Ask the engine's store, and compare its state of the session with the run's copy.
+    """Look the session up in the engine's store, and compare its state with the run's backup.
 
     Raises UserError `session_missing`, `session_archived`, `session_parted`, `session_behind`, `store_elsewhere`;
-    "unknown" goes on and is verified afterwards.
+    "unknown" continues and is verified afterwards.
     """
     located = asking.locate(engine, sought.query, sought.args)
     if located.state == "absent":
@@ -91,7 +91,7 @@ def locate(ctx: Context, engine: Engine, sought: Sought) -> Found:
 
 
 def still_there(ctx: Context, engine: Engine, attempt: Attempt) -> bool:
-    """Does the store have the session that this attempt's engine has just said to be gone?"""
+    """Does the store have the session that this attempt's engine has just reported missing?"""
     version = engine.parse_version(attempt.engine_version) or ()
     query = StoreQuery(ctx.environ, attempt.cwd, version, attempt.requested_session)
     return asking.locate(engine, query, attempt.launch_args, attempt.store).state == "present"
@@ -114,16 +114,16 @@ def _compared(ctx: Context, engine: Engine, sought: Sought, located: Located) ->
             raise _elsewhere(engine, sought, left, copied=True)
         return Found(located, restore.Restore(copy, query, behind, left))
     both = f"({behind.state}; the run's: {behind.copy})"
-    words = f"session {query.session} went different ways in {engine.name}'s store and in this run {both}"
+    words = f"session {query.session} has diverged between {engine.name}'s store and this run's backup {both}"
     if behind.has_last:
         return Found(located, note=f"{words}; the store's has the run's last message")
-    away = f"or with the run's: move '{located.path}' away, and the copy in '{folder}' is put there"
+    away = f"or with the run's: move '{located.path}' away, and the backup in '{folder}' is put there"
     raise UserError(
         words,
         code="session_parted",
         hints=(
             f"to continue with the store's: {wording.resume(record, '--session', query.session or '')}",
-            away if not copy.exported else f"the run's copy is in '{folder}'",
+            away if not copy.exported else f"the run's backup is in '{folder}'",
         ),
     )
 
@@ -160,7 +160,7 @@ def _lost(ctx: Context, engine: Engine, sought: Sought, located: Located) -> Fou
 
 
 def _left(engine: Engine, sought: Sought) -> Store | None:
-    """The store that the run's session is in by its record, where that is not this one."""
+    """The store that the record names for the run's session, if it is not this one."""
     here, there = engine.store(sought.query), sought.record.store
     if here is None or there is None or sought.record.session.value != sought.query.session:
         return None
@@ -168,14 +168,15 @@ def _left(engine: Engine, sought: Sought) -> Store | None:
 
 
 def refuse_entering(engine: Engine, sought: Sought) -> None:
-    """Raises UserError `store_elsewhere` where the session may not go from where it is into this store."""
+    """Raises UserError `store_elsewhere` if the session may not be copied from its store into this one."""
     left = _left(engine, sought)
     if left and not _may_enter(engine, sought, left):
         raise _elsewhere(engine, sought, left, copied=True)
 
 
 def _may_enter(engine: Engine, sought: Sought, left: Store) -> bool:
-    """May the session go into this store? From one home to another; what a variable names may be another account's."""
+    """May the session go into this store? From one home to another, yes; a store that a variable names may be
+    another account's."""
     here = engine.store(sought.query)
     return sought.into_store or (left.variable is None and here is not None and here.variable is None)
 
@@ -186,7 +187,7 @@ def _elsewhere(engine: Engine, sought: Sought, left: Store, *, copied: bool) -> 
     way = _way(engine, sought.query, left, here)
     fresh = f'git agent resume {record.handle} --fallback fresh "<message>"'
     return UserError(
-        f"session {sought.query.session} is in '{left.root}'{_by(left)}; {engine.name} now looks in {place}",
+        f"session {sought.query.session} is in '{left.root}'{_by(left)}, but {engine.name} now looks in {place}",
         code="store_elsewhere",
         hints=(
             *([f"to continue there: {way} {wording.resume(record)}"] if way else []),
@@ -202,7 +203,7 @@ def _by(store: Store) -> str:
 
 
 def _way(engine: Engine, query: StoreQuery, left: Store, here: Store | None) -> str | None:
-    """What sets the environment so that the engine looks in that store again."""
+    """The environment setting that makes the engine look in that store again."""
     if left.variable:
         for value in (left.root, os.path.dirname(left.root), os.path.dirname(os.path.dirname(left.root))):
             if _store_with(engine, query, {left.variable: value}) == left.root:

@@ -1,4 +1,4 @@
-"""Two states of one session: what the engine's store holds, beside the copy in the run directory."""
+"""Compare two states of one session: in the engine's store, and in the run directory's backup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Contents = Mapping[str, bytes]  # the last step of a file's name -> what it hold
 
 
 class State(NamedTuple):
-    """How many messages of the person's it holds, and when the last of all was written, in seconds."""
+    """The number of messages of the person, and the time of the last message, in seconds."""
 
     turns: int
     last: float | None
@@ -30,9 +30,9 @@ class State(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """A state that lacks something of the copy's.
+    """A state that lacks something that the backup has.
 
-    `older`: it has nothing that the copy lacks. `has_last`: it has the copy's last message all the same.
+    `older`: it has nothing that the copy lacks. `has_last`: it has the copy's last message anyway.
     """
 
     state: State
@@ -42,7 +42,7 @@ class Behind(NamedTuple):
 
 
 def behind(engine: Engine, query: StoreQuery, located: Located, copy: Copy, folder: str) -> Behind | None:
-    """How the store's state is behind the copy. None where it is the same or goes on, or where that cannot be known."""
+    """How the store's state falls short of the backup. None if it is the same or newer, or if that is unknown."""
     try:
         if not copy.exported:
             stored = engine.stored(query, located) if engine.stored else Stored("", ())
@@ -57,7 +57,7 @@ def behind(engine: Engine, query: StoreQuery, located: Located, copy: Copy, fold
 
 
 def continues(root: str, names: Mapping[str, str], copy: Copy) -> bool:
-    """Does each file below `root`, named by its last step, begin with what the copy of it holds? Raises OSError."""
+    """Does each file below `root` begin with the content of its backup? Raises OSError."""
     found = ((names.get(os.path.basename(file.path)), file) for file in copy.files)
     return all(name is not None and _begins(root, name, file) for name, file in found)
 

@@ -57,8 +57,8 @@ def until(messages: tuple[Message, ...], end: float) -> tuple[Message, ...]:
 
 
 def earlier(ctx: Context, record: Record, session: str, end: float | None) -> tuple[Message, ...] | None:
-    """All that was said by then, where that is less than what the session was made of: it may have that shortened.
-    None where it is not.
+    """All that was said by then, if that is less than what the session was made of, which it may hold shortened;
+    else None.
     """
     before = _before(ctx, record.run_id, session)
     if before is None or end is None:

@@ -19,7 +19,7 @@ _REMEDY = {
 
 
 def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
-    """Replace the file `path` by `data`. Raises UserError `write_failed`; the old file then stands as it was.
+    """Replace the file `path` by `data`. Raises UserError `write_failed`; the old file is then unchanged.
 
     The temporary file is unique, since two writers with one name would mix their bytes, and lies in the same
     folder, since only there is a rename atomic. `durable` False leaves out both fsyncs: for what can be derived again.
@@ -73,7 +73,7 @@ def make_new_dir(path: str) -> None:
 
 
 def sync_dir(path: str) -> None:
-    """Make renames in this directory last."""
+    """Make the renames in this directory durable."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

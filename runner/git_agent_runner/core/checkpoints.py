@@ -1,4 +1,4 @@
-"""The moments of an attempt at which everything may end, each with a name: what is on disk then must be enough.
+"""Named checkpoints for fault injection. After each, what is on disk must be enough to recover.
 
 The fault suite stops the world at each of them. Nothing else looks: `watcher` is None, and only a program that imports
 this module can set it, not the environment.

@@ -1,4 +1,4 @@
-"""Times as they are written: in files, by us and by engines, and durations as people type them."""
+"""Times and durations: in our files, in engines' files, and as people type them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def moment(text: object) -> float | None:
 
 
 def known(seconds: float) -> float | None:
-    """The time, if a clock can have it since there are computers, and a date can be made of it."""
+    """The time, if it is a plausible one: since there are computers, and convertible to a date."""
     return seconds if 0 <= seconds < _END else None
 
 
@@ -34,7 +34,7 @@ _WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[
 
 
 def told(text: str | None) -> str | None:
-    """A time as `--json` prints it, in whatever form a person may have written it into a record; None for no time."""
+    """A time as `--json` prints it, whatever a person may have written into a record; None for no time."""
     if text and _WRITTEN.fullmatch(text):
         return text
     from datetime import UTC, datetime
@@ -57,7 +57,7 @@ def duration(text: str) -> float | None:
 
 
 def age(text: str, now: float) -> str:
-    """`3 min ago`, from a record's time; the text itself where it is none."""
+    """`3 min ago`, from a record's time; the text itself if it is not a time."""
     then = moment(text)
     if then is None:
         return text
@@ -69,7 +69,8 @@ def age(text: str, now: float) -> str:
 
 
 def began(pid: int) -> float:
-    """When the process began, in seconds since the epoch, as psutil says it. Raises psutil.Error where it is gone."""
+    """When the process started, in seconds since the epoch, as psutil reports it. Raises psutil.Error if there is no
+    such process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file, open("/proc/stat", "rb") as machine:
             ticks = int(file.read().rpartition(b")")[2].split()[19])

@@ -1,4 +1,4 @@
-"""One engine process to be: words, message, place. Pure."""
+"""One engine process to be started: arguments, message, directory. Pure."""
 
 from __future__ import annotations
 

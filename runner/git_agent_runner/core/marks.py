@@ -1,3 +1,3 @@
-"""Names of files that plain sh looks for, too. Nothing is imported here: a hook may end before anything is."""
+"""Names of files that plain sh looks for, too. No imports here: a hook may end before anything is imported."""
 
 DETACHED = "agent-detached"  # in a work tree's git directory: a run without a branch began there

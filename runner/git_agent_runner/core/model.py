@@ -145,7 +145,7 @@ class Repository(NamedTuple):
     learned: dict[object, Any] | None = None
 
     def once(self, what: str, ask: Callable[[Repository], T]) -> T:
-        """What `ask` finds; asked once where many questions come in a row."""
+        """The result of `ask`; computed once where many questions come in a row."""
         if self.learned is None:
             return ask(self)
         if what not in self.learned:

@@ -56,7 +56,7 @@ def _looked_at(name: str, environ: Mapping[str, str]) -> Added | UserError:
 
     if name in MODULES:
         return UserError(
-            f"{added.place(name, environ)} describes '{name}', which is shipped and cannot be replaced",
+            f"{added.place(name, environ)} describes '{name}', which is built in and cannot be replaced",
             code="profile_shadows",
             hints=("give it another name",),
         )
@@ -79,6 +79,6 @@ def _added(name: str, environ: Mapping[str, str]) -> Added:
         raise UserError(
             f"unknown engine '{name}'",
             code="engine_unknown",
-            hints=(f"engines are: {known}",),
+            hints=(f"known engines: {known}",),
         )
     return found

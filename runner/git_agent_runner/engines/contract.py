@@ -102,7 +102,7 @@ def _lost(invocation: Invocation, message: str) -> str | None:
     by_stdin = invocation.stdin == message.encode()
     # A `-` of the engine's own says "read stdin": there it is not the message.
     if message in words and not (message == "-" and by_stdin):
-        return "it is a word where flags are read"
+        return "it is passed where flags are read"
     times = sum((by_stdin, prompt == [message], len(joined) == 1))
     return None if times == 1 else f"it is passed {times} times"
 
@@ -122,7 +122,7 @@ def _refused(engine: Engine, sample: Sample) -> Iterator[str]:
         except UserError as error:
             if error.code == "session_malformed":
                 continue
-        yield f"{session!r} is taken for a session"
+        yield f"{session!r} is accepted as a session id"
 
 
 def _passed_again(engine: Engine, sample: Sample) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _passed_again(engine: Engine, sample: Sample) -> Iterator[str]:
         if "--model m-5" not in argv:
             yield f"{form}: '--model m-5' is lost"
         if "VALUE" in argv or "old" in argv or "--help" in invocation.argv:
-            yield f"{form}: selectors, formats or messages of before are passed again"
+            yield f"{form}: earlier selectors, formats or messages are passed again"
 
 
 def _attached(engine: Engine, sample: Sample) -> Iterator[str]:
@@ -166,10 +166,10 @@ def _placed(engine: Engine, sample: Sample) -> Iterator[str]:
 
 def _tabled(engine: Engine, _sample: Sample) -> Iterator[str]:
     names = [flag for option in engine.options for flag in option.names]
-    yield from (f"{name} stands in two rows" for name in sorted(set(names)) if names.count(name) > 1)
+    yield from (f"{name} is in two rows" for name in sorted(set(names)) if names.count(name) > 1)
     for option in engine.options:
         if option.since and option.until and option.since >= option.until:
-            yield f"{option.names[0]} is gone before it came"
+            yield f"{option.names[0]} is removed before it was added"
         if not option.source:
             yield f"{option.names[0]} has no source"
         yield from (
@@ -184,7 +184,7 @@ def _kept(engine: Engine, _sample: Sample) -> Iterator[str]:
             own = words[:-1]
             values = ("VALUE",) if option.value != "none" else ()
             if words[-1].words != ("--unknown=1",) or [word.values for word in own] != [values] * len(own):
-                yield f"{flag} eats what follows it, or loses its value"
+                yield f"{flag} swallows what follows it, or loses its value"
             if len(own) != int(option.role not in DROPPED | {ATTACHED}):
                 yield f"{flag} is {'kept' if own else 'dropped'}"
 
@@ -196,9 +196,9 @@ def _dated(engine: Engine, _sample: Sample) -> Iterator[str]:
             name,
             (),
         ):
-            yield f"{name[0]} is not dated by its 'since'"
+            yield f"{name[0]} is accepted before its 'since'"
         if option.until and rejected(engine.options, given, option.until) != name:
-            yield f"{name[0]} is taken by the version that has it no more"
+            yield f"{name[0]} is accepted by a version that no longer has it"
 
 
 def _marked(engine: Engine, _sample: Sample) -> Iterator[str]:

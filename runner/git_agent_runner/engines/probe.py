@@ -26,7 +26,7 @@ HELP = {
     "opencode": (("run", "--help"),),
 }
 
-# One program or script that stands for many and picks a version by directory: its file says nothing of the engine's.
+# One program or script that stands for many and picks a version by directory: its file does not show the engine's.
 _DISPATCHERS = frozenset({"mise", "rtx", "asdf", "volta-shim", "proto-shim"})
 _DISPATCH = re.compile(rb"\A#!.*\b(asdf|mise|rtx|nodenv|volta)\b", re.DOTALL)
 

@@ -10,8 +10,8 @@ from git_agent_runner.engines.spec import Engine, Role, Version, dotted, within
 
 # What is ours to give, and what to do instead.
 _OURS: tuple[tuple[Role, str], ...] = (
-    ("selector", "which session is git agent's part: resume HANDLE, --session VALUE, or start"),
-    ("format", "git agent reads the engine's output, so its format is not free"),
+    ("selector", "git agent chooses the session: resume HANDLE, --session VALUE, or start"),
+    ("format", "git agent reads the engine's output, so its format is fixed"),
     ("prompt", "give the message to git agent, before --"),
     ("interactive", "the terminal form is git agent's -i"),
     ("exit", "run the engine itself for that"),
@@ -88,14 +88,14 @@ def merged_args(
 
 
 def check_flags(engine: Engine, program: Probe, args: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Raises UserError `flag_rejected`: a flag is never dropped in silence. `given` are those of this command line."""
+    """Raises UserError `flag_rejected`: a flag is never dropped silently. `given` are those of this command line."""
     rejected = arguments.rejected(engine.options, args, program.version)
     if not rejected:
         return
     new = set(rejected) & set(arguments.rejected(engine.options, given, program.version))
-    origin = "give only flags that it takes" if new else "this run was started with them by another version"
+    origin = "give only flags that it accepts" if new else "this run was started with them by another version"
     raise UserError(
-        f"{engine.name} {dotted(program.version)} does not take {', '.join(rejected)}",
+        f"{engine.name} {dotted(program.version)} does not accept {', '.join(rejected)}",
         code="flag_rejected",
-        hints=(origin, f"or install a version that takes them: {engine.install}"),
+        hints=(origin, f"or install a version that accepts them: {engine.install}"),
     )

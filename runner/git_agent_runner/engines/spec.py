@@ -38,7 +38,7 @@ class Option(NamedTuple):
     """One launch flag. `since`/`until` are the first version that has it and the first that rejects it.
 
     `after` is the first version that accepts it after a `resume` subcommand (codex); None is never. `value` "many"
-    is variadic: it eats every following word that is no flag. `repeats` marks one that may stand there twice, each with
+    is variadic: it eats every following word that is no flag. `repeats` marks one that may be there twice, each with
     a value of its own. `excludes` names others that say the opposite, or that it overrules or is overruled by: given
     again, it takes their place. `widens` marks what a note alone may not ask for.
     """
@@ -232,7 +232,7 @@ class Engine(NamedTuple):
     choosing: tuple[str, ...] = ()
     # When the engine will delete this session by itself, in seconds since the epoch; None for never, or unknown.
     expires: Callable[[StoreQuery, Located], float | None] | None = None
-    # The files of a session of its own, and the folder below which they belong also when they are not there.
+    # The files of its own session, and the folder below which they belong also when they are not there.
     stored: Callable[[StoreQuery, Located], Stored] | None = None
     # The pieces of that session as they must be to be session `query.session` of the directory `query.cwd`, where it is
     # known. Raises ValueError for pieces that are not its own.

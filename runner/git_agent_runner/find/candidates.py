@@ -45,7 +45,7 @@ def by_noted_handle(search: Search, text: str, known: list[str]) -> Resolved:
     candidates = known or sorted(noted)
     if candidates:
         raise UserError(
-            f"'{text}' is the beginning of {len(candidates)} handles",
+            f"'{text}' is ambiguous: {len(candidates)} handles start with it",
             code="ambiguous_handle",
             hints=tuple(f"git agent show {handle}" for handle in candidates[:NAMED]),
         )
@@ -101,8 +101,8 @@ def _is_ours(search: Search, note: Note, *, own: bool = True) -> bool:
         return False
     record = search.record(note.handle)
     if record is not None and record.branch not in search.names:
-        whose = f"the run of branch '{record.branch}'" if record.branch else "no branch's run any more"
-        search.passed_over[note.handle] = f"its record says that it is {whose}"
+        whose = f"the run of branch '{record.branch}'" if record.branch else "no longer the run of a branch"
+        search.passed_over[note.handle] = f"its record shows that it is {whose}"
         return False
     return search.counts(record or note, noted=own)
 
@@ -136,7 +136,7 @@ def _by_note_of_deleted_branch(search: Search) -> Resolved | None:
         if note.branch == search.branch:
             newest[note.handle] = note
     runs = tuple(sorted(newest.values(), key=notes.age, reverse=True))
-    return search.noted(runs, f"the newest note of branch '{search.branch}', which is gone") if runs else None
+    return search.noted(runs, f"the newest note of branch '{search.branch}', which was deleted") if runs else None
 
 
 def _by_index(search: Search) -> Resolved | None:
@@ -178,7 +178,7 @@ def by_commit(search: Search, revision: str, branch: str | None) -> Resolved:
 
 
 def _fail(search: Search, revision: str | None = None) -> NoReturn:
-    """Raises what says why there is no run, and how to go on."""
+    """Raises what says why there is no run, and how to continue."""
     if search.corrupt is not None:
         raise search.corrupt
     what = f"branch '{search.branch}'" if search.branch else "the detached HEAD"
@@ -197,11 +197,11 @@ def _fail(search: Search, revision: str | None = None) -> NoReturn:
 
 
 def _by_name(search: Search) -> list[str]:
-    """Runs that do not count here, and how to resume them all the same."""
+    """Runs that do not count here, and how to resume them anyway."""
     if search.branch:
         _suspect(search)
         for commit, handle in _named(search, {search.branch}):
-            reason = f"it is noted on {commit[:12]}, no commit of this branch's own"
+            reason = f"it is noted on {commit[:12]}, which is not unique to this branch"
             search.passed_over.setdefault(handle, reason)
     passed = list(search.passed_over.items())[:NAMED]
     return [f"run {handle} was skipped: {why}; {_way(search, handle)}" for handle, why in passed]
@@ -213,12 +213,12 @@ def _suspect(search: Search) -> None:
     mine = tip is not None and search.branch != base.default and tip not in base.bases
     if tip and mine and (own := refs.history(search.repo, tip, base.bases, notes.NEAR)):
         for note in notes.nearest(search.repo, own, lambda note: note.branch not in search.names):
-            _doubt(search, note.handle, f"it is noted on {note.commit[:12]}, a commit of this branch's own")
+            _doubt(search, note.handle, f"it is noted on {note.commit[:12]}, which is unique to this branch")
     life = search.identities.life(search.branch or "")
     for row in search.newest_rows(SUSPECTS) if life and not life.unsure else ():
         began, ended = moment(row.created_at), moment(row.updated_at)
         if life and began and ended and int(began) <= life.spans[-1].since <= ended and row.branch not in search.names:
-            _doubt(search, row.handle, "it was at work when this branch was made")
+            _doubt(search, row.handle, "it was running when this branch was created")
 
 
 def _doubt(search: Search, handle: str, why: str) -> None:
@@ -234,11 +234,11 @@ def _way(search: Search, handle: str) -> str:
     record = search.record(handle)
     branch = record and search.identities.owner(record)
     if branch and all(tree.branch != branch for tree in refs.worktrees(search.repo)):
-        return f"to go there: git switch {shlex.quote(branch)}"
+        return f"to switch to it: git switch {shlex.quote(branch)}"
     if record is None:
-        return f'by name: git agent resume {handle} "<message>"'
+        return f'if it is the one you mean: git agent resume {handle} "<message>"'
     if branch or (record.branch is None and trees.path_of(search.repo, record.worktree_id)):
-        return f"by name: {wording.resume(record)}"
+        return f"if it is the one you mean: {wording.resume(record)}"
     return f"to adopt it: {adopt}"
 
 
@@ -265,6 +265,6 @@ def _fetch_hint(search: Search) -> list[str]:
     command = f"git agent fetch {shlex.quote(remote)}"
     if lost:
         return [
-            f"{lost} notes are not in this partial clone, and cannot be had now; when '{remote}' is there: {command}"
+            f"{lost} notes are not in this partial clone and cannot be fetched now; once '{remote}' answers: {command}"
         ]
     return [f"this clone has no {notes.REF}, where others note their runs; fetch it with: {command}"]

@@ -56,7 +56,7 @@ def followed(search: Search) -> Resolved | None:
 def _taken_along(search: Search, record: Record) -> Resolved:
     branch = search.branch
     found = search.found(record, "the run of this work tree, which the branch was made in")
-    line = f"run {record.handle} began in this work tree without a branch; from now on it is that of '{branch}'"
+    line = f"run {record.handle} began in this work tree without a branch; from now on it belongs to '{branch}'"
     return found._replace(record=record._replace(branch=branch), ties=line)
 
 
@@ -93,7 +93,7 @@ def _behind(repo: Repository, oids: Iterable[str | None], tips: list[str]) -> se
 
 
 def _rewritten(repo: Repository, oids: set[str], tips: list[str]) -> set[str]:
-    """Those of these commits that stand behind a tip under another name: programs such as jj leave notes behind."""
+    """Those of these commits that are behind a tip under another name: programs such as jj leave notes behind."""
     found = set()
     for oid in oids - refs.missing(repo, oids):
         new = [commit for tip in tips for commit in refs.history(repo, tip, (oid,), LOOKED)]
@@ -118,7 +118,7 @@ def _left_alone(search: Search) -> Resolved | None:
         return None
     (note,) = free
     commit = note.commit[:12]
-    search.say(f"run {note.handle}, noted on commit {commit}, has no work tree any more: it continues in this one")
+    search.say(f"run {note.handle}, noted on commit {commit}, no longer has a work tree: it continues in this one")
     found = search.noted((note,), f"the only note without a branch or a work tree, on commit {commit}")
     return found._replace(record=found.record and placed_here(search.repo, found.record))
 
@@ -160,4 +160,4 @@ def _why_not(search: Search, handle: str, note: Note | None = None) -> str | Non
     if top is None:
         return None
     mine = top == search.repo.top
-    return "it began in this work tree, at a commit that HEAD does not have" if mine else f"it is that of '{top}'"
+    return "it began in this work tree, at a commit that is not in HEAD's history" if mine else f"it belongs to '{top}'"

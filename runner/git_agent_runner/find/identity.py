@@ -1,6 +1,6 @@
 """Branches have an identity that git keeps nowhere: whose is a run, of all branches that bear or bore its name?
 
-A name is used again, a branch is not. What tells them apart is a branch's reflog, which git deletes with the branch
+A name is used again, a branch is not. What distinguishes them is a branch's reflog, which git deletes with the branch
 and takes along on a rename: when it was made, which names it had, and when. A run was its branch's under the name in
 its record at the time in its record. The pointer, which git moves and removes, too, decides where a reflog says
 nothing: bare layouts, `core.logAllRefUpdates=false`, expired entries.

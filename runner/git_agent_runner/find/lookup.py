@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Elsewhere(UserError):  # noqa: N818  reads as what it says
-    """The run is known here only by its note."""
+    """The run is known here only from its note."""
 
     def __init__(self, note: Note) -> None:
         super().__init__(
-            f"run {note.handle} is known here only by its note: {note.agent_name} ran it on host '{shown(note.host)}'",
+            f"run {note.handle} is known only from its note: {note.agent_name} ran it on host '{shown(note.host)}'",
             code="record_elsewhere",
             hints=(
                 *_ways(note),
@@ -50,7 +50,7 @@ def _ways(note: Note) -> tuple[str, ...]:
 
 
 class Where(NamedTuple):
-    """What the person named; nothing means: the branch they stand on."""
+    """What the person named; nothing means: the branch they are on."""
 
     handle: str | None = None
     branch: str | None = None
@@ -58,7 +58,7 @@ class Where(NamedTuple):
 
 
 def find(ctx: Context, where: Where, *, verbose: bool = False, ties: bool = True) -> Record | UserError:
-    """The run, or the reason why there is none, for a caller that may go on without one. Without `ties` nothing is
+    """The run, or the reason why there is none, for a caller that may continue without one. Without `ties` nothing is
     written: a detached run that came along to this branch is not moved to it.
     """
     try:
@@ -82,7 +82,7 @@ def find(ctx: Context, where: Where, *, verbose: bool = False, ties: bool = True
 
 
 def tied(ctx: Context, record: Record) -> Record:
-    """The run as it is tied from now on; what could not be written is a warning."""
+    """The run as it is tied from here on; what could not be written is a warning."""
     from git_agent_runner.find.tie import tie  # a rare need
 
     done = tie(ctx, record)
@@ -137,7 +137,7 @@ def _beside_damaged(ctx: Context, error: UserError, engine: str | None) -> Recor
     older = _older(ctx, ctx.repo.branch, engine)
     if older is None:
         return error
-    warn(f"{error.message}; taking the older run {older.handle}", error.hints)
+    warn(f"{error.message}; using the older run {older.handle}", error.hints)
     return older
 
 

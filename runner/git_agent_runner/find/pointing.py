@@ -36,7 +36,7 @@ def point(ctx: Context, record: Record, attempt: Attempt) -> None:
 
 def _take_along(ctx: Context, identities: Identities, branch: str) -> None:
     """Where git keeps no reflog, only the pointer to a run of the old name tells of a rename, and it is about to name
-    another run: from now on all records of the branch have its name.
+    another run: from here on all records of the branch have its name.
     """
     life = identities.life(branch)
     if life is None or len(life.spans) > 1 or life.unsure <= {branch}:
@@ -104,7 +104,7 @@ def _give_way(ctx: Context, identities: Identities, ours: str, branch: str, atte
     began = moment(attempt.started_at) or 0.0
     for handle in identities.pointers.get(branch, ()):
         if handle != ours and began < _begun(ctx, identities, handle, branch) <= until:
-            what = f"branch '{branch}' stays with run {handle}, which began later"
+            what = f"branch '{branch}' keeps run {handle}, which began later"
             raise UserError(what, code="pointer_elsewhere")
 
 

@@ -81,7 +81,7 @@ def _say_whose(search: Search, record: Record) -> None:
     """A person who gives the handle may not know that the branch of the run's name is another one by now."""
     name, identities = record.branch, search.identities
     if name and name == search.repo.branch and identities.life(name) and identities.owner(record) is None:
-        search.say(f"run {record.handle} is of an earlier branch '{name}', which is gone; a resume makes it this one's")
+        search.say(f"run {record.handle} belongs to an earlier, deleted branch '{name}'; a resume moves it to this one")
 
 
 def _say_whose_place(search: Search, handle: str) -> None:

@@ -1,4 +1,4 @@
-"""Is an attempt of this run still going on? And the lock that says so."""
+"""Is an attempt of this run still in progress? And the lock that says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from git_agent_runner.store.session_locks import left_working
 
 
 def refuse_live(ctx: Context, record: Record) -> None:
-    """Raises UserError `run_live` when an attempt of this run is still going on."""
+    """Raises UserError `run_live` when an attempt of this run is still in progress."""
     if attempts.standing(ctx.layout, record.handle, record.run_id) == "running":
         raise _live(ctx, record)
 
@@ -28,13 +28,13 @@ def hold(ctx: Context, record: Record) -> Lock:
 
 
 def refuse_original(ctx: Context, record: Record) -> None:
-    """Raises UserError `run_live` where what goes on is in the repository that this one is a copy of."""
+    """Raises UserError `run_live` where what continues is in the repository that this one is a copy of."""
     common_dir = moved.original(record, ctx.layout.common_dir, lambda: None)
     if common_dir is None:
         return
     top = moved.top(common_dir)
     raise UserError(
-        f"run {record.handle} is still running in '{top}', the repository that this is a copy of",
+        f"run {record.handle} is still running in '{top}', the repository this one was copied from",
         code="run_live",
         hints=(
             f"wait for its end: {wording.resume(record, '--wait')}",

@@ -21,7 +21,7 @@ class Resolved(NamedTuple):
     """The run. `record` is None when only a note knows it, as in a clone; its branch is the run's branch now.
 
     `how` says for -v which step answered. `others` are handles that would have been as good. `says` are lines to say
-    in any case. `ties` is another one, for a caller that writes down that the run is the branch's from now on; empty
+    in any case. `ties` is another one, for a caller that writes down that the run is the branch's from here on; empty
     where it is so already.
     """
 
@@ -52,7 +52,7 @@ class Search:
         self.says: dict[str, None] = {}  # lines, each once
         self.corrupt: CorruptRecord | None = None
         self.passed_over: dict[str, str] = {}  # handle -> why
-        self.doubtful: set[str] = set()  # of those: what may be this branch's all the same
+        self.doubtful: set[str] = set()  # of those: what may be this branch's anyway
         self._records: dict[str, Record | None] = {}
 
     @cached_property
@@ -95,7 +95,7 @@ class Search:
         return self.repo.head is None and self.branch == self.repo.branch
 
     def record(self, handle: str) -> Record | None:
-        """The record, None if there is none or it cannot be read: then it is named, and the search goes on."""
+        """The record, None if there is none or it cannot be read: then it is named, and the search continues."""
         if handle not in self._records:
             self._records[handle] = self._read(handle)
         return self._records[handle]

@@ -148,7 +148,7 @@ def _spawn(words: Sequence[str], cwd: str | None, stdin: str | None, environ: Ma
             raise _cannot_start(error) from None
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if status and cwd is not None and not os.path.isdir(cwd):
-            raise UserError(f"the directory '{cwd}' is gone", code="directory_gone")
+            raise UserError(f"the directory '{cwd}' no longer exists", code="directory_gone")
         return Result(status, _text(out), _text(err))
 
 

@@ -180,7 +180,7 @@ def busy_branch(git_dir: str) -> str | None:
 
 
 def busy_commit(git_dir: str) -> str | None:
-    """The commit that HEAD was detached at before the rebase or bisect that goes on."""
+    """The commit that HEAD was detached at before the rebase or bisect that continues."""
     for name in ("rebase-merge/orig-head", "rebase-apply/orig-head", "BISECT_START"):
         if is_oid(oid := _first_line(f"{git_dir}/{name}")):
             return oid

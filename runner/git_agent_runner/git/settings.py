@@ -83,7 +83,7 @@ def load(
     """The person's settings, and all of git's configuration for the others who need some of it.
 
     Raises UserError `untrusted_setting` for a value from inside a work tree, `invalid_setting` for a bad one. `refused`
-    is told of them instead, and they count as not set.
+    is reported of them instead, and they count as not set.
     """
     config = read(repo)
     ours = [entry for entry in config.entries if entry.key.startswith("agent.")]

@@ -27,7 +27,7 @@ def tell(ctx: Context, remote: str, done: BothSides, *, as_json: bool) -> None:
         return
     print(f"fetched {runs(lines.fetched)} from {remote}, pushed {runs(lines.pushed)}")
     if any(reviews):
-        print(f"verdicts of reviews: fetched {reviews.fetched}, pushed {reviews.pushed}")
+        print(f"review verdicts: fetched {reviews.fetched}, pushed {reviews.pushed}")
     if lines.fetched:
         hint(_way_on(ctx))
 
@@ -40,9 +40,9 @@ def _way_on(ctx: Context) -> str:
         return "see them: git agent list"
     here = f"branch '{ctx.repo.branch}'" if ctx.repo.branch else "this work tree"
     if found.record:
-        return f"run {found.handle} is that of {here}: git agent resume {wording.message(found.record.agent_name)}"
+        return f"run {found.handle} belongs to {here}: git agent resume {wording.message(found.record.agent_name)}"
     engine = shown(found.note.agent_name) if found.note else "its engine"
-    return f"run {found.handle} is that of {here}; if {engine} has its session here: git agent adopt {found.handle}"
+    return f"run {found.handle} belongs to {here}; if {engine} has its session here: git agent adopt {found.handle}"
 
 
 def runs(count: int) -> str:

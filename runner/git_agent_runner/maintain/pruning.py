@@ -1,4 +1,5 @@
-"""Which runs may be forgotten, and forgetting them: never one that is going on, was never settled, or is a branch's."""
+"""Which runs may be forgotten, and forgetting them: never one that is in progress, was never settled, or is a
+branch's."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def choose(
     now: float,
     each: Callable[[list[Row]], Iterable[Row]] = iter,
 ) -> list[PruneItem]:
-    """The runs that the criteria mean, the oldest first, those that stay all the same with the reason. `each` may count
+    """The runs that the criteria mean, the oldest first, those that stay anyway with the reason. `each` may count
     them as they go by.
     """
     branches = BranchFacts(ctx, rows, now)
@@ -92,7 +93,7 @@ class BranchFacts:
         return row.branch is not None and (owner not in self._heads or self._finished(owner, row))
 
     def _finished(self, name: str, row: Row) -> bool:
-        """A branch that has only caught up with the default one stands on that one's own line, too."""
+        """A branch that has only caught up with the default one is on that one's own line, too."""
         tip = self._heads[name]
         if name not in self._merged or tip == row.start_commit:
             return False

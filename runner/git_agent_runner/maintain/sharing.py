@@ -1,6 +1,6 @@
 """Notes and other clones: fetching a remote's beside ours, joining them, pushing what is joined.
 
-A remote's notes go to a ref of their own first: a forced refspec on ours would delete what was not pushed yet.
+A remote's notes go to their own ref first: a forced refspec on ours would delete what was not pushed yet.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _fetch(ctx: Context, remote: str, ref: Ref) -> Shared:
 
 def _alone(ctx: Context) -> AbstractContextManager[None]:
     """Git lets one of two at once fail that fetch into the same ref. Raises UserError `locked`."""
-    return locks.locked(ctx.layout.lock("sharing"), wait=PATIENCE, on_wait=lambda: say("waiting: notes are shared"))
+    return locks.locked(
+        ctx.layout.lock("sharing"), wait=PATIENCE, on_wait=lambda: say("waiting: another git-agent is sharing notes")
+    )
 
 
 def _push(ctx: Context, remote: str, ref: Ref) -> Shared:
@@ -113,7 +115,7 @@ def _look(ctx: Context, remote: str, ref: Ref) -> str:
     if (kind := notes.shared(ctx.repo, "cat-file", "-t", theirs).out.strip()) != "commit":
         notes.shared(ctx.repo, "update-ref", "-d", tracking(remote, ref))
         raise UserError(
-            f"{ref.name} of {remote} is a {kind}, and no commit as notes are",
+            f"{ref.name} of {remote} is a {kind}, not a commit as notes are",
             code="notes_odd",
             hints=(f"if nobody needs it there: git push {quote(remote)} :{ref.name}",),
         )

@@ -133,7 +133,7 @@ class Pump:
         return bool(ready)
 
     def drain(self) -> None:
-        """Read what the pipes hold now, and no more: somebody may go on writing for ever."""
+        """Read what the pipes hold now, and no more: somebody may continue writing for ever."""
         for _ in range(2 * PIPE // CHUNK):
             if not self.reading or not self.step(0):
                 return

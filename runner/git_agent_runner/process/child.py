@@ -1,4 +1,4 @@
-"""Our own modules in a process of their own: nothing is imported from where the person happens to be."""
+"""Our own modules in their own process: nothing is imported from where the person happens to be."""
 
 from __future__ import annotations
 

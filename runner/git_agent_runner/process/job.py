@@ -1,4 +1,4 @@
-"""Ctrl-Z and fg: an engine in a terminal of its own has no shell above it, so we stop it and bring it back."""
+"""Ctrl-Z and fg: an engine in its own terminal has no shell above it, so we stop it and bring it back."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ShellJob(NamedTuple):
 
 
 def _stopped() -> bool:
-    """Stop our process group, as the terminal would: git itself may stand before us. False where the kernel did not,
+    """Stop our process group, as the terminal would: git itself may be before us. False where the kernel did not,
     since no shell is above us.
     """
     continued: list[int] = []

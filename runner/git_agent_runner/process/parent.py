@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def git_gone() -> Callable[[], bool]:
-    """A question for later: has a git above us, or what stands between it and us, ended since? Always no where there is
+    """A question for later: has a git above us, or what is between it and us, ended since? Always no where there is
     no git.
 
     Hooks may be started by a git in a git (`exec git agent review`), so the death of any of them counts, and so does

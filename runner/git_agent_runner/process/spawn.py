@@ -150,7 +150,7 @@ def _detach(stream: IO[bytes] | None) -> int:
 
 
 def never_leave(poll: Callable[[], int | None], root: tree.Root) -> None:
-    """When we fail, the engine must not go on unwatched."""
+    """When we fail, the engine must not continue unwatched."""
     if poll() is None:
         tree.end(root, tree.AT_ONCE)
         poll()

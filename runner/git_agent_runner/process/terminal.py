@@ -40,7 +40,7 @@ def run_terminal(
     timeout: float | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Outcome:
-    """Run the invocation in a terminal of its own that is shown in ours. Call it from the main thread.
+    """Run the invocation in its own terminal that is shown in ours. Call it from the main thread.
 
     All keys go to the engine, which decides what Ctrl-C means; but Ctrl-Z stops it and us, until the shell's fg.
     `env` is its whole environment; it holds TERM. `pty_output` is the file to create. The other arguments are those of
@@ -137,6 +137,6 @@ def _show(show: Callable[[bytes], None], drawn: Screen, on_chunk: OnChunk | None
 
 
 def _write(screen: Outlet, hurry: Hurry, data: bytes) -> None:
-    """All of it, unless the terminal is gone: then SIGHUP ends the engine and the recording goes on till then."""
+    """All of it, unless the terminal is gone: then SIGHUP ends the engine and the recording continues till then."""
     with suppress(OSError):
         screen.pour(data, hurry)

@@ -1,1 +1,1 @@
-"""An agent that looks at a change and hands back a verdict, in a work tree of its own, made from what git commits."""
+"""An agent that looks at a change and hands back a verdict, in its own work tree, made from what git commits."""

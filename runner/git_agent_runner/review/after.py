@@ -51,14 +51,16 @@ def fix(ctx: Context, revision: str, *, trusted: bool, as_json: bool) -> int:
             code="untrusted",
             hints=(
                 f"read it: git agent review --show {commit[:7]}",
-                f"to hand it over: git agent review --trust --fix {commit[:7]}",
+                f"to send it to the session: git agent review --trust --fix {commit[:7]}",
             ),
         )
     outcomes.seen(ctx.layout, outcome)
     other = outcome.branch if outcome.branch != ctx.repo.branch else None
     if other and not refs.commit_of(ctx.repo, f"refs/heads/{other}"):
         hint = "to hand the findings to another branch's session: git agent resume --branch NAME '<message>'"
-        raise UserError(f"branch '{other}', which the commit was made on, is gone", code="no_branch", hints=(hint,))
+        raise UserError(
+            f"branch '{other}', which the commit was made on, no longer exists", code="no_branch", hints=(hint,)
+        )
     where = Where(branch=other)
     request = Request(message=findings(commit, verdict), as_json=as_json)
     return go(ctx, request, configured(ctx), found(ctx, where, request, trusted=False))
@@ -77,7 +79,7 @@ def _outcome(ctx: Context, commit: str) -> ReviewOutcome:
         facts = (commit, None, one.reviewed_at, one.engine, one.handle, one.content, one.verdict)
         return ReviewOutcome(*facts, host=one.host)
     if any(one.commit == commit for one in queue.waiting(ctx)):
-        raise UserError(f"the review of {commit[:7]} is still at work", code="review_pending")
+        raise UserError(f"the review of {commit[:7]} is still running", code="review_pending")
     raise UserError(
         f"{commit[:7]} was not reviewed", code="not_reviewed", hints=(f"git agent review --commit {commit[:7]}",)
     )

@@ -29,7 +29,7 @@ _UNREACHED = {"network", "rate_limited", "overloaded"}
 
 
 class Reviewer(NamedTuple):
-    """`earlier` is the run whose session goes on."""
+    """`earlier` is the run whose session continues."""
 
     engine: Engine
     power: Power
@@ -97,16 +97,16 @@ def _read(done: Finished, engine: Engine, new: str) -> KnownVerdict:
 
 def _since(ctx: Context, last: KnownVerdict, question: Question, request: ReviewRequest) -> str:
     if refs.missing(ctx.repo, [last.new]):
-        return "(git has not kept what you saw then)"
+        return "(git no longer has what you saw then)"
     return content.shown(ctx, question.change._replace(base=last.new), request.exclude, request.max_diff).patch
 
 
 def _look(handle: str) -> tuple[str, ...]:
-    return (f"what it said: git agent log {handle}",)
+    return (f"its messages: git agent log {handle}",)
 
 
 def _run(ctx: Context, asked: Reviewer, commit: str, hidden: tuple[str, ...]) -> Finished:
-    """Ask the reviewer, on that commit. A session that cannot go on is replaced by a new one."""
+    """Ask the reviewer, on that commit. A session that cannot continue is replaced by a new one."""
     folder = f"{ctx.layout.root}/reviews"
     atomic.make_dir(folder)
     if asked.power.file:

@@ -77,7 +77,7 @@ def of_range(ctx: Context, text: str) -> Change:
     """Of `A..B`: what B has that A has not."""
     old, dots, new = text.partition("..")
     if not dots or new.startswith("."):
-        raise UserError(f"{text!a} is no range", code="unknown_revision", hints=("a range is A..B",))
+        raise UserError(f"{text!a} is not a range", code="unknown_revision", hints=("a range is A..B",))
     return between(ctx, commit_of(ctx, old or "HEAD"), commit_of(ctx, new or "HEAD"))
 
 
@@ -201,7 +201,7 @@ def _diff(ctx: Context, change: Change, paths: tuple[str, ...]) -> str:
 
 
 def commit_to_see(ctx: Context, change: Change) -> str:
-    """The commit that a reviewer stands on: a tree gets one that no ref names."""
+    """The commit that a reviewer is on: a tree gets one that no ref names."""
     if refs.commit_of(ctx.repo, change.new):
         return change.new
     parents = tuple(word for parent in change.parents for word in ("-p", parent))

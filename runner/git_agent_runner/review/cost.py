@@ -24,7 +24,9 @@ def limited(engine: Engine, most: float | None) -> tuple[str, ...]:
     if engine.name not in _LIMITS:
         names = ", ".join(_LIMITS)
         raise UserError(
-            f"{engine.name} cannot be held to a cost", code="cost_unbounded", hints=(f"--max-cost is for: {names}",)
+            f"{engine.name} cannot limit what a review costs",
+            code="cost_unbounded",
+            hints=(f"--max-cost works with: {names}",),
         )
     return (_LIMITS[engine.name], f"{most:g}")
 
@@ -34,7 +36,7 @@ def refuse_more(ctx: Context) -> None:
     most = ctx.settings.hooks_max_cost
     if most is not None and (spent := today(ctx)) >= most:
         raise UserError(
-            f"reviews that hooks began have cost ${spent:.2f} today; agent.hooks.maxCost is {most:g}",
+            f"reviews started by hooks have cost ${spent:.2f} today; agent.hooks.maxCost is {most:g}",
             code="cost_reached",
             hints=("git config --global agent.hooks.maxCost <US dollars a day>",),
         )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from git_agent_runner.review.outcomes import ReviewOutcome
 
 _RULES = 64 << 10  # bytes
-# The branch's last review is at work: another session is asked.
+# The branch's last review is running: another session is asked.
 _BUSY = {"review_live", "run_live", "session_held"}
 
 
 class ReviewRequest(NamedTuple):
-    """How to review. `again` asks though the verdict is known, `fresh` in a session of its own; `trust`: verdicts in
+    """How to review. `again` asks though the verdict is known, `fresh` in its own session; `trust`: verdicts in
     notes count, whoever wrote them. `hook`: no person has asked for this one. `watched`: it ends with the git that
     asked for it.
     """
@@ -158,7 +158,7 @@ def _noted(ctx: Context, question: Question) -> list[Noted]:
 def _untrusted(ctx: Context, question: Question) -> tuple[str, ...]:
     """A verdict that somebody else has is named where we get none."""
     return tuple(
-        f"{one.host} has noted a verdict, '{'block' if one.verdict.blocks else 'pass'}'; to let notes count: --trust"
+        f"{one.host} has noted a verdict, '{'block' if one.verdict.blocks else 'pass'}'; to accept it: --trust"
         for one in _noted(ctx, question)[:1]
     )
 

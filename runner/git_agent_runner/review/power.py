@@ -84,7 +84,7 @@ def power(engine: Engine, version: Version) -> Power:
         which = f"{engine.name} {dotted(version)}" if known else engine.name
         names = ", ".join(f"{name} {dotted(one.since)}" for name, one in POWERS.items())
         hint = f"engines that can review, and the first version of each: {names}"
-        raise UserError(f"{which} is not known to leave files alone", code="no_read_only", hints=(hint,))
+        raise UserError(f"{which} is not known to have a read-only mode", code="no_read_only", hints=(hint,))
     return known
 
 
@@ -99,4 +99,6 @@ def refuse_widening(engine: Engine, given: tuple[str, ...]) -> None:
     """Raises UsageError: a reviewer reads, whatever is asked for."""
     if given != (left := harmless(engine, given)):
         word = next(word for word in given if word not in left)
-        raise UsageError(f"'{word}' is not for a review", hints=("a reviewer reads; flags such as --model are for it",))
+        raise UsageError(
+            f"'{word}' is not allowed in a review", hints=("a reviewer only reads; flags such as --model are allowed",)
+        )

@@ -49,7 +49,7 @@ def put(ctx: Context, job: ReviewJob) -> None:
 
 
 def _start(ctx: Context) -> None:
-    """A process in a session of its own, which the end of the terminal and of git does not reach.
+    """A process in its own session, which the end of the terminal and of git does not reach.
 
     It is of no run, also when a run began it: whoever ends that run's engine must not take it for a part of it.
     """
@@ -77,7 +77,7 @@ def lock(ctx: Context) -> str:
 
 
 def take(ctx: Context) -> tuple[str, ReviewJob] | None:
-    """The oldest entry of this work tree, which is at work now; `done` takes its file. Under the lock."""
+    """The oldest entry of this work tree, which is running now; `done` takes its file. Under the lock."""
     names = sorted(_names(_mine(ctx), ".json"), key=_age)
     for name in names:
         now = f"{name.removesuffix('.json')}.now"

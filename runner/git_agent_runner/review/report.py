@@ -1,4 +1,4 @@
-"""What `git agent review` prints: while the reviewer is at work, and when it has answered."""
+"""What `git agent review` prints: while the reviewer is running, and when it has answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAUSES = {
     "cost": {"cost_reached", "cost_unbounded"},
     "other": set[str](),
 }
-EVERY = 10.0  # seconds between two lines that say what goes on
+EVERY = 10.0  # seconds between two lines that say what continues
 
 
 class Output(NamedTuple):
@@ -82,7 +82,7 @@ class ProgressLine:
         self._ctx = ctx
         self._until = f" of {_clock(limit)}" if limit else ""
         what = "the push" if output.push else "the commit"
-        self._way_out = f"Ctrl-C gives {what} up" if output.hook else "Ctrl-C ends it"
+        self._way_out = f"Ctrl-C cancels {what}" if output.hook else "Ctrl-C ends it"
         self._over = threading.Event()
 
     def __enter__(self) -> ProgressLine:
@@ -98,7 +98,7 @@ class ProgressLine:
         files = "1 file" if report.shown.files == 1 else f"{report.shown.files} files"
         while True:
             spent = _clock(time.monotonic() - began)
-            aloud(self._ctx, f"{report.engine} reviews {files}, {spent}{self._until}; {self._way_out}")
+            aloud(self._ctx, f"{report.engine} is reviewing {files}, {spent}{self._until}; {self._way_out}")
             if self._over.wait(EVERY):
                 return
 
@@ -116,7 +116,7 @@ def _status(outcome: ReviewReport | UserError, output: Output) -> int:
 def _print(ctx: Context, result: ChangeResult, output: Output, *, passes: bool) -> None:
     outcome = result.outcome
     for one in result.overruled:
-        hint(f"{one.change.what} alone is blocked; the whole of it is looked at instead: {_summary(one)}")
+        hint(f"{one.change.what} alone is blocked; reviewing it as a whole instead: {_summary(one)}")
     if isinstance(outcome, UserError):
         text = f"{result.what} was not reviewed: {outcome.message}"
         if passes and ctx.environ.get("PRE_COMMIT") == "1":
@@ -127,7 +127,7 @@ def _print(ctx: Context, result: ChangeResult, output: Output, *, passes: bool) 
             warn(text, outcome.hints)
         return
     if outcome.verdict is None:
-        print(f"pass: {result.what} holds nothing to review")
+        print(f"pass: {result.what} contains nothing to review")
         return
     print_verdict(outcome.verdict, output.block, result.what, _source(outcome), outcome.handle)
     for line in outcome.shown.left_out:
@@ -139,7 +139,7 @@ def _summary(report: ReviewReport) -> str:
 
 
 def _source(report: ReviewReport) -> str:
-    known = f", noted by {report.host}" if report.host else ", known from before" if report.cached else ""
+    known = f", noted by {report.host}" if report.host else ", from an earlier review" if report.cached else ""
     return f"{report.engine}, run {report.handle}{known}"
 
 

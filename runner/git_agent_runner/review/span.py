@@ -80,7 +80,7 @@ def wait(ctx: Context, change: Change, seconds: float, say: Callable[[str], None
         which = at_work[0].commit[:7]
         if time.monotonic() >= until:
             raise UserError(
-                f"the review of {which} is still at work",
+                f"the review of {which} is still running",
                 code="review_pending",
                 hints=("wait for it: git agent reviews",),
             )

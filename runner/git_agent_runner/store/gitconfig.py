@@ -1,7 +1,7 @@
 """Writing the repository's git configuration without losing a value to a neighbour.
 
 Of 20 `git config` at once, 5 failed with "could not lock config file": git does not wait for its own lock. So ours is
-held, git is tried again, and what stands there afterwards is read back.
+held, git is tried again, and what is there afterwards is read back.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _LIMIT = 16 * 1024  # bytes of a signature; a path may be 4096 long, and JSON wr
 
 
 class Holder(NamedTuple):
-    """A git-agent at work on a run of the repository whose common git directory is `common_dir`.
+    """A git-agent using a run of the repository whose common git directory is `common_dir`.
 
     `process_started` is in seconds since the epoch, `since` a record's time.
     """
@@ -104,7 +104,7 @@ def sign(lock: Lock, holder: Holder) -> None:
 
 
 def signed(path: str) -> Holder | None:
-    """Who signed the lock last, which says nothing of whether it is held."""
+    """Who signed the lock last, which does not show whether it is held."""
     try:
         found = json.loads(written(path, _LIMIT))
         return Holder(
@@ -170,13 +170,13 @@ def _left_behind(seat: Seat) -> str | None:
 def left_working(attempt: Attempt) -> str:
     """What works on, of an attempt that nobody watches."""
     if left := remaining(attempt):
-        return f"{attempt.agent_name}'s launcher ended, but it works on as process {', '.join(left)}"
-    return f"{attempt.agent_name} is process {attempt.pid}, though its git-agent was killed"
+        return f"{attempt.agent_name}'s launcher ended, but it is still running as process {', '.join(left)}"
+    return f"{attempt.agent_name} is process {attempt.pid}; the git-agent that started it is gone"
 
 
 def held(seat: Seat, who: str) -> UserError:
     return UserError(
-        f"{who} is at work on session {seat.session}",
+        f"{who} is using session {seat.session}",
         code="session_held",
         hints=(f"wait for it: git agent resume {seat.handle} --wait {seat.message}", "other runs: git agent list"),
     )

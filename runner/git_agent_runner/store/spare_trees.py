@@ -22,7 +22,7 @@ def on_commit(repo: Repository, layout: Layout, path: str, commit: str, config: 
     """A work tree at `path`, on that commit, as git checks it out with that configuration; it is gone afterwards."""
     lock = try_lock(layout.lock(f"tree-{os.path.basename(path)}"))
     if lock is None:
-        raise UserError("another review of this branch is at work", code="review_live", hints=("try again later",))
+        raise UserError("another review of this branch is running", code="review_live", hints=("try again later",))
     with lock:
         sweep(repo, layout, os.path.dirname(path), path)
         remove(repo, path)
@@ -66,5 +66,5 @@ def clean(repo: Repository, layout: Layout) -> None:
 
 
 def leave(layout: Layout) -> None:
-    with suppress(OSError):  # another one is at work, or nothing may be written here
+    with suppress(OSError):  # another one is running, or nothing may be written here
         os.rmdir(snapshots(layout))

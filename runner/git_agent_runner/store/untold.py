@@ -1,4 +1,5 @@
-"""Lines about what ended in the background, below `agent/verdicts/untold`: each is said once, by the next command."""
+"""Lines about what ended in the background, below `agent/verdicts/untold`: each is reported once, by the next
+command."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def take(layout: Layout) -> list[str]:
         path = f"{folder}/{name}"
         try:
             line = ordinary.head(path, _LARGEST).decode("utf-8", "replace")
-            os.unlink(path)  # before it is said: of two commands at once only one says it
+            os.unlink(path)  # before it is reported: of two commands at once only one says it
         except OSError:
             continue
         lines += [line] if line else []

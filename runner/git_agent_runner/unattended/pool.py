@@ -1,4 +1,4 @@
-"""Several runs at once, each in a process of its own: that many at a time, ended together, told one by one."""
+"""Several runs at once, each in its own process: that many at a time, ended together, told one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from git_agent_runner.process.signals import ENDING, Inbox, caught
 from git_agent_runner.unattended.worker import Worker, at_length, came_to
 
 JOBS = 4
-# What is told of an attempt, of all that `start --json` and `resume --json` print.
+# What is reported of an attempt, of all that `start --json` and `resume --json` print.
 _TOLD = ("attempt", "kind", "status", "resumed", "exit")
 
 

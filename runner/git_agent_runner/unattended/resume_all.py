@@ -1,6 +1,6 @@
 """`git agent resume --all`: continue every unfinished run of the repository, each in its own work tree.
 
-Each run is resumed by a process of its own, the same as for one run, so that its locks, signals and records are the
+Each run is resumed by its own process, the same as for one run, so that its locks, signals and records are the
 same; here they are chosen, counted, and told.
 """
 
@@ -55,7 +55,7 @@ class Chosen(NamedTuple):
 
 
 def resume_all(ctx: Context, wanted: ResumeAllRequest) -> int:
-    """The exit status: 1 when a run that was to go on did not come to a good end."""
+    """The exit status: 1 when a run that was to continue did not come to a good end."""
     listing = cache.work(ctx.layout, time.time(), warn=ctx.runs.warn)
     for problem in listing.problems:
         warn(problem.message, ("fix it by hand, or: git agent doctor --repair",))
@@ -76,7 +76,7 @@ def resume_all(ctx: Context, wanted: ResumeAllRequest) -> int:
 
 
 def _placed(ctx: Context, chosen: list[Chosen]) -> tuple[list[Chosen], list[Skipped]]:
-    """Those that have a work tree to go on in, and those whose branch is checked out nowhere."""
+    """Those that have a work tree to continue in, and those whose branch is checked out nowhere."""
     checked_out = work_tree.checked_out(ctx.repo) if chosen else frozenset()
     away = {row.handle: row.branch for row, _ in chosen if row.branch and row.cwd and row.branch not in checked_out}
     heads = refs.heads(ctx.repo, {*away.values()})
@@ -97,7 +97,7 @@ def _choose(ctx: Context, wanted: ResumeAllRequest, rows: list[Row]) -> Iterator
     identities = Identities(ctx.repo, settings.read(ctx.repo), time.time(), by_handle.get)
     rows = identities.current(rows, everywhere=True)
     having = {row.branch for row in rows if row.branch and row.session_value}
-    taken: dict[str, str] = {}  # the branch, or the directory of a run without one -> who goes on there
+    taken: dict[str, str] = {}  # the branch, or the directory of a run without one -> who continues there
     passed: set[str] = set()
     sessions: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: (row.branch not in identities.holders(row.handle), by_start(row))):
@@ -108,7 +108,7 @@ def _choose(ctx: Context, wanted: ResumeAllRequest, rows: list[Row]) -> Iterator
             yield Skipped(_facts(row), "it is still running; --kill ends it first")
         elif place in taken:
             if row.status != "completed":
-                yield Skipped(_facts(row), f"run {taken[place]} is the one of {place}")
+                yield Skipped(_facts(row), f"run {taken[place]} is the current one of {place}")
         elif row.status == "completed" and not (live or place in passed):
             taken[place] = row.handle
         elif row.session_value is None and row.branch in having:
@@ -122,7 +122,7 @@ def _choose(ctx: Context, wanted: ResumeAllRequest, rows: list[Row]) -> Iterator
 
 
 def _foresee(ctx: Context, chosen: list[Chosen]) -> tuple[list[dict[str, Any]], list[Skipped]]:
-    """What would become of each, and those that could not go on, as `resume --dry-run` finds it."""
+    """What would become of each, and those that could not continue, as `resume --dry-run` finds it."""
     would, could_not = list[dict[str, Any]](), list[Skipped]()
     ctx = ctx._replace(repo=ctx.repo._replace(learned={}))
     for row, task in counted("runs", chosen):
@@ -154,7 +154,7 @@ def _foretold(plan: Plan) -> str:
     if plan.kind == "resume":
         restore = plan.restore
         back = (
-            f"; {restore.why(plan.engine.name, 'has')}: the run's copy would be {restore.where} first"
+            f"; {restore.why(plan.engine.name, 'has')}: the run's backup would be {restore.where} first"
             if restore
             else ""
         )

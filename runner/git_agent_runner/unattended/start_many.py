@@ -1,4 +1,4 @@
-"""`git agent start --branch B…`: one prompt on several branches, each in a work tree of its own."""
+"""`git agent start --branch B…`: one prompt on several branches, each in its own work tree."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _places(ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
     for name, path in new.items():
         _free(name, path, registered)
         if other := next((one for one in new if one != name and new[one] == path), None):
-            raise _taken(name, path, f"that of branch '{shown(other)}' would be there, too")
+            raise _taken(name, path, f"the one of branch '{shown(other)}' would be there, too")
     for name, path in new.items():
         in_repo(ctx.repo, "worktree", "add", "--quiet", "--", path, name)
         say(f"branch '{shown(name)}' is checked out in '{path}'")
@@ -92,8 +92,8 @@ def _free(name: str, path: str, registered: list[str]) -> None:
     if os.path.lexists(path):
         raise _taken(name, path, "something else is there")
     if path in registered:
-        free = "if that is gone for good: git worktree prune (a locked one: git worktree unlock, first)"
-        raise _taken(name, path, "it is the place of another", free)
+        free = "if that is deleted for good: git worktree prune (a locked one: git worktree unlock, first)"
+        raise _taken(name, path, "it is in use for another", free)
 
 
 def _taken(name: str, path: str, why: str, *hints: str) -> UserError:

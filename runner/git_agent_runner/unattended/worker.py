@@ -1,4 +1,4 @@
-"""One action on one run, in a process of its own: `watch` and `resume --all` start it with a JSON object on stdin.
+"""One action on one run, in its own process: `watch` and `resume --all` start it with a JSON object on stdin.
 
 It goes the same road as `git agent resume`, so that locks, signals and what is written are the same. Its stdout is the
 JSON of the attempt, or of what went wrong.
@@ -52,7 +52,7 @@ class Task(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """A process at work on a task, and the file that its answer goes to: a pipe would stop it when it is full."""
+    """A process using a task, and the file that its answer goes to: a pipe would stop it when it is full."""
 
     process: subprocess.Popen[bytes]
     out: IO[bytes]
@@ -78,9 +78,9 @@ def start(task: Task, ctx: Context, fds: tuple[int, ...] = ()) -> Worker:
 def begin(
     module: tuple[str, ...], stdin: bytes, cwd: str, environ: Mapping[str, str], fds: tuple[int, ...] = ()
 ) -> Worker:
-    """Run a module of ours, with its arguments, in a process of its own.
+    """Run a module of ours, with its arguments, in its own process.
 
-    It leads a session of its own, so that Ctrl-C reaches it once,
+    It leads its own session, so that Ctrl-C reaches it once,
     through us. What it would say to a person is in the run's files, too.
     """
     out = tempfile.TemporaryFile()  # noqa: SIM115  as long-lived as the worker
@@ -101,7 +101,7 @@ def begin(
 
 
 def came_to(one: dict[str, Any]) -> str:
-    """For people. A fresh session in an old run, or one that began again in silence, is not the same as one gone on."""
+    """For people. A fresh session in an old run, or one that began again silently, is not the same as one gone on."""
     silent = ", NOT resumed" if one.get("resumed") == "as_new" else ""
     return f"{one['status']}{', in a new session' if one.get('kind') == 'fresh' else silent}"
 
@@ -109,7 +109,7 @@ def came_to(one: dict[str, Any]) -> str:
 def at_length(answer: dict[str, Any]) -> str:
     """With what git-agent would have said aloud of one run alone: why it was not resumed, what was restored."""
     why = answer.get("fallbackReason") if answer.get("kind") in ("fresh", "continue") else None
-    back = "; the run's copy of the session was put in place" if answer.get("restored") else ""
+    back = "; the run's backup of the session was restored" if answer.get("restored") else ""
     return f"{came_to(answer)}{f' ({why})' if why else ''}{back}"
 
 

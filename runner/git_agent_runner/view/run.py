@@ -33,7 +33,7 @@ def show(ctx: Context, record: Record, *, as_json: bool, attempts_too: bool) -> 
     for problem in problems:
         warn(problem)
     if soon:
-        warn(soon, ("a resume makes it new again",))
+        warn(soon, ("a resume creates it again",))
     if as_json:
         print_json(_object(ctx, record, story, reason) | {"warnings": [*problems, *([soon] if soon else [])]})
         return 0

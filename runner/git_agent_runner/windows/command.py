@@ -50,7 +50,7 @@ def environment(environ: Mapping[str, str], *, path: bool) -> tuple[tuple[str, s
 def script(window: Window) -> str:
     """The command, for `/bin/sh -c`.
 
-    A directory that is gone is said in the window. The window stays open after a failure: its last words are the
+    A directory that is gone is reported in the window. The window stays open after a failure: its last words are the
     reason. Ctrl-C is for what runs, which a shell that ends before it would leave without its terminal.
     """
     gone = quote(f"fatal: there is no directory '{shown(window.cwd)}'")

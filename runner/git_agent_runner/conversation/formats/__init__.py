@@ -1,4 +1,4 @@
-"""The forms that engines give their sessions: each is read into messages, made of messages, and cut."""
+"""The formats of engines' sessions: each can be read into messages, made from messages, and cut."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def form(engine: Engine) -> Form:
 
 
 def taking(engine: Engine, version: Version) -> Form:
-    """The form of an engine that is to take a conversation. Raises UserError `handover_unsupported`."""
+    """The format of an engine that is to take over a conversation. Raises UserError `handover_unsupported`."""
     found = form(engine)
     if found.since is None or version < found.since:
         other = f"{dotted(found.since)} is the first version tried: {engine.install}" if found.since else None

@@ -49,7 +49,7 @@ def _take(found: Gathering, record: dict[str, Any]) -> None:
 
 
 def _is_said(record: dict[str, Any]) -> bool:
-    """Sub-agents, summaries and reports of errors are in lines of the same types."""
+    """Is the line part of the conversation? Sub-agents, summaries and error reports have lines of the same types."""
     marks = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
     return record.get("type") in ("user", "assistant") and not any(record.get(mark) for mark in marks)
 
@@ -63,7 +63,7 @@ def _is_result(record: dict[str, Any]) -> bool:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 1.0.128, 2.0.42 and 2.1.332 to show its model each line as a turn of its own."""
+    """Write lines with the fields that 1.0.128, 2.0.42 and 2.1.332 need to show each line to the model as a turn."""
     data = b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))
     return (Piece(f"{files.dashes(new.cwd)[:200]}/{new.session}.jsonl", data),)
 
@@ -100,7 +100,7 @@ def _lines(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any]]:
 
 
 def cut(piece: Piece, until: float) -> Piece:
-    """Up to the last message before the first prompt after `until`; what claude writes of a prompt stands before it."""
+    """Up to the last message before the first prompt after `until`; what claude writes of a prompt is before it."""
     end = begun = 0
     for line in io.BytesIO(piece.data):
         record = files.parsed(line)

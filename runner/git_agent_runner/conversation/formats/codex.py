@@ -80,7 +80,7 @@ def _result(found: Gathering, item: dict[str, Any]) -> None:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 0.65.0, 0.98.0 and 0.171.0 to show its model each message as a turn of its own."""
+    """Write items with the fields that 0.65.0, 0.98.0 and 0.171.0 need to show each message to the model as a turn."""
     begun = time.gmtime(new.at)
     name = time.strftime(f"%Y/%m/%d/rollout-%Y-%m-%dT%H-%M-%S-{new.session}.jsonl", begun)
     return (Piece(name, b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))),)
@@ -104,7 +104,7 @@ def _lines(new: New, messages: tuple[Message, ...]) -> Iterator[dict[str, Any]]:
 
 
 def cut(piece: Piece, until: float) -> Piece:
-    """Up to where the first turn that has its prompt after `until` began, which stands before it."""
+    """Up to where the first turn that has its prompt after `until` began, which is before it."""
     place, begun = 0, None
     for line in io.BytesIO(piece.data):
         record = files.parsed(line)

@@ -23,7 +23,7 @@ class New(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How one engine's sessions are read, made and cut. All are pure.
+    """How one engine's sessions are read, made and cut. All functions are pure.
 
     `name` makes an id of the engine's shape of any text and the time that it is to tell. `since` is the first version
     that was seen to take a session that no engine wrote, None where none was. `cut` leaves of one piece what was there
@@ -66,9 +66,9 @@ Test = Callable[[dict[str, Any]], bool]
 
 
 def undone(data: bytes, is_said: Test, is_prompt: Test) -> frozenset[int]:
-    """Of lines in a tree by `parentUuid` those that the person went back from: a later prompt has an earlier parent.
+    """The lines, in a tree by `parentUuid`, that the person undid: a later prompt has an earlier parent.
 
-    What comes before the oldest line that the newest one descends from is there all the same: a link may be torn.
+    What comes before the oldest line that the newest one descends from is there anyway: a link may be torn.
     """
     above: dict[str, str] = {}
     place: dict[str, int] = {}

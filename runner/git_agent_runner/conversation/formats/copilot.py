@@ -55,7 +55,7 @@ def _take(found: Gathering, data: dict[str, Any], at: float | None, *, user: boo
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Events that were enough for 1.0.102 to show its model each message as a turn of its own."""
+    """Write events that 1.0.102 needs to show each message to the model as a turn."""
     data = b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))
     return (Piece(f"{new.session}/events.jsonl", data),)
 

@@ -99,7 +99,7 @@ def _gave(response: Any) -> str:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 0.61.0 to show its model each message as a turn of its own."""
+    """Write messages with the fields that 0.61.0 needs to show each to the model as a turn."""
     name = time.strftime(f"chats/session-%Y-%m-%dT%H-%M-{new.session[:8]}.jsonl", time.gmtime(new.at))
     return (Piece(name, b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))),)
 
@@ -123,7 +123,7 @@ def _hash(cwd: str) -> str:
 
 
 def cut(piece: Piece, until: float) -> Piece:
-    """Up to the last message before the first prompt after `until` that stands on a line of its own: a resume writes
+    """Up to the last message before the first prompt after `until` that is on a line of its own: a resume writes
     those from before it again, with the time of then. Of a session that is one document: its messages before that.
     """
     document = files.parsed(piece.data)

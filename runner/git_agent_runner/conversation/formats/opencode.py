@@ -57,7 +57,7 @@ def _call(found: Gathering, part: dict[str, Any]) -> list[int]:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 1.18.33 to show its model each message as a turn of its own."""
+    """Write messages with the fields that 1.18.33 needs to show each to the model as a turn."""
     first, last = (int((one.at or 0) * 1000) for one in (messages[0], messages[-1]))
     info = {
         "id": new.session,
@@ -108,7 +108,7 @@ def _name(kind: str, session: str, number: int) -> str:
 
 
 def session_id(salt: str, at: float) -> str:
-    """The newest first: the time counts down."""
+    """Ids sort the newest session first: the time counts down."""
     return f"ses_{~(int(at * 1000) * 0x1000) & (1 << 48) - 1:012x}{_letters(salt)}"
 
 

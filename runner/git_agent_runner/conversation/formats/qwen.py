@@ -38,7 +38,7 @@ def _is_prompt(record: dict[str, Any]) -> bool:
 
 
 def write(new: New, messages: tuple[Message, ...]) -> tuple[Piece, ...]:
-    """Fields that were enough for 0.24.4 to show its model each line as a turn of its own."""
+    """Write lines with the fields that 0.24.4 needs to show each to the model as a turn."""
     return (
         Piece(f"{new.session}.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in _lines(new, messages))),
     )

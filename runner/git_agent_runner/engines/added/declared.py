@@ -40,7 +40,7 @@ class DeclaredTerminal(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """All that is said of running one engine. `since` is the first version that resumes by id.
+    """All that is reported of running one engine. `since` is the first version that resumes by id.
 
     Without `resume` a session is resumed in a terminal only. `forks`: a resume gives it a new id.
     """

@@ -136,7 +136,7 @@ def _profile(name: str) -> form.Reader:
                 "elsewhere": form.one_of(PLACES),
                 "options": form.checked(form.listed(_option), _options_fault),
                 "events": form.keyed(reading_form.event_type, form.one_or_more(reading_form.event)),
-                "ignored": form.keyed(reading_form.event_type, form.word("the reason why it tells nothing")),
+                "ignored": form.keyed(reading_form.event_type, form.word("the reason why it is ignored")),
                 "errors": form.listed(reading_form.error),
                 "exits": form.keyed(reading_form.exit_status, reading_form.statuses),
                 "nonzero-fails": form.flag,

@@ -32,7 +32,7 @@ _conditions = form.then(
 
 
 def _id_fault(text: str) -> str | None:
-    """A shape also decides what may stand on a command line."""
+    """A shape also decides what may be on a command line."""
     return "a shape that no flag has" if re.compile(text).fullmatch("--last") else None
 
 

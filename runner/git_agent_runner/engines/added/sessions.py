@@ -30,7 +30,7 @@ _MILLISECONDS, _NEVER = 1e11, 1e15  # of times that are numbers: as seconds, thr
 
 class SessionKeys(NamedTuple):
     """Where an object says a session's id, its directory, and when it was made: an ISO 8601 time, or a number of
-    seconds or milliseconds since the epoch. In a document of all sessions these objects stand at `sessions`.
+    seconds or milliseconds since the epoch. In a document of all sessions these objects are at `sessions`.
     """
 
     session: Path
@@ -75,7 +75,7 @@ class _UnreadableError(ValueError):
 
 
 def in_lines(store: DeclaredStore) -> bool:
-    """Is a session a file of its own that grows by lines? Of nothing else a copy can be compared, or restored."""
+    """Is a session its own file that grows by lines? Of nothing else a copy can be compared, or restored."""
     return store.document is None and store.table is None
 
 

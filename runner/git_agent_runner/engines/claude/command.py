@@ -66,7 +66,7 @@ def _resume(launch: Launch) -> Invocation:
 
 
 def _continue(launch: Launch) -> Invocation:
-    """With no session in this directory claude starts a new one in silence (10b-continue-none)."""
+    """With no session in this directory claude starts a new one silently (10b-continue-none)."""
     return _invocation(launch, ("--continue",))
 
 
@@ -132,7 +132,7 @@ def _allow(_version: Version, _args: tuple[str, ...], refused: tuple[Refusal, ..
 def _first_reply_lost(version: Version) -> str | None:
     if version >= _KEEPS_FIRST_TURN:
         return None
-    return f"claude {dotted(version)} keeps nothing of a session that ended within its first reply"
+    return f"claude {dotted(version)} saves nothing of a session that ended within its first reply"
 
 
 def _elsewhere_note(version: Version) -> str | None:

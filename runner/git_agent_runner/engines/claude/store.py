@@ -67,7 +67,7 @@ def stored(query: StoreQuery, located: Located) -> Stored:
 
 
 def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """The lines' `cwd` may go on naming another directory (tried on 1.0.128 and 2.1.332)."""
+    """The lines' `cwd` may continue naming another directory (tried on 1.0.128 and 2.1.332)."""
     data = files.renamed(files.lone(pieces, rf"[^/]+/{old}\.jsonl").data, "sessionId", old, query.session or "")
     return (Piece(f"{files.dashes(query.cwd)[:_LONGEST]}/{query.session}.jsonl", data),)
 

@@ -61,7 +61,7 @@ def _start(launch: Launch) -> Invocation:
 
 
 def _resume(launch: Launch) -> Invocation:
-    """Flags stand before `resume`, where every version takes them and they take effect (12-*-before, pitfall 10).
+    """Flags are before `resume`, where every version takes them and they take effect (12-*-before, pitfall 10).
 
     Raises UserError for a session that is no UUID: codex would start a new one and exit 0 (pitfall 3).
     """
@@ -77,7 +77,7 @@ def _resume(launch: Launch) -> Invocation:
 def _continue(launch: Launch) -> Invocation:
     """Raises UserError where `--last` would be another directory's session.
 
-    With no session here codex starts a new one in silence (y10-fresh-last-none).
+    With no session here codex starts a new one silently (y10-fresh-last-none).
     """
     if launch.version < _LAST_OF_DIRECTORY:
         raise UserError(
@@ -151,14 +151,14 @@ def _elsewhere_note(version: Version) -> str | None:
     """Pitfall 21: 0.65.0 repeats the old directory and sandbox to the model, 0.98.0 tells it the new ones."""
     if version >= (0, 98):
         return None
-    return f"codex {dotted(version)} works here, but still tells the model of the session's first directory"
+    return f"codex {dotted(version)} runs here, but still reports the session's first directory to the model"
 
 
 def _launch_note(version: Version, args: tuple[str, ...]) -> str | None:
     """Pitfall 20 (codex/0.128.0/13b, 13e): what one run was allowed, every later one in this directory then is."""
     if not within(version, (0, 120), (0, 171)) or not find(OPTIONS, args, "permission"):
         return None
-    return f"codex {dotted(version)} notes a directory it may write in as trusted, in its own config.toml"
+    return f"codex {dotted(version)} marks directories it may write in as trusted in its own config.toml"
 
 
 def _chosen(args: tuple[str, ...]) -> bool:

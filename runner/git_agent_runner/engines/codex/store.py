@@ -19,7 +19,7 @@ from git_agent_runner.engines.spec import Located, Piece, Stored, StoreQuery, Tu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What stands before the first turn of a session (0.44.0 to 0.171.0).
+# What is before the first turn of a session (0.44.0 to 0.171.0).
 _PRELUDE = {
     ("session_meta", None),
     ("turn_context", None),
@@ -63,7 +63,7 @@ def root(query: StoreQuery) -> str:
 def writer(query: StoreQuery) -> str | None:
     """By the lock that codex holds while it writes to a thread (0.171.0)."""
     path = os.path.join(root(query), "thread-writer-locks", f"{query.session}.lock")
-    return "codex, started by somebody else," if files.is_flocked(path) else None
+    return "codex, started by another program," if files.is_flocked(path) else None
 
 
 def store(query: StoreQuery) -> Store:

@@ -27,18 +27,19 @@ from git_agent_runner.engines.spec import (
 )
 
 _SAVED: Version = (1, 0, 52)  # "Sessions now resume in their saved working directory; pass -C <dir> to override"
-# What `--resume` cannot stand beside: "the argument '--resume [<value>]' cannot be used with …" (1.0.102).
+# What `--resume` cannot are beside: "the argument '--resume [<value>]' cannot be used with …" (1.0.102).
 _NEW_ONLY = frozenset({"--name", "--trust-folder"})
 _REFUSED = {
     "--worktree": (
         "works on a branch of its own, which is not this run's",
         "make the worktree with 'git worktree add'",
     ),
-    "--config-dir": ("moves its sessions to where they are not looked for", "set COPILOT_HOME to that directory"),
+    "--config-dir": ("moves its sessions to a place that is not searched", "set COPILOT_HOME to that directory"),
 }
 
 # Every command that 1.0.102 names was sent, each in a new session: these it carries out in prompt mode too, also behind
-# white space. `/compact` puts a summary in the conversation's place, the others make it go on until it says it is done.
+# white space. `/compact` puts a summary in the conversation's place, the others make it continue until it says it is
+# done.
 _COMMANDS = re.compile(r"\s*/(autopilot|compact|goal)(?=\s|\Z)")
 
 
@@ -123,7 +124,7 @@ def _mint(version: Version) -> str | None:
 
 
 def _elsewhere(version: Version, _same_repository: bool) -> bool:
-    """From 1.0.52 to where `-C` says; before 1.0.52 a session goes on where copilot is started."""
+    """From 1.0.52 to where `-C` says; before 1.0.52 a session continues where copilot is started."""
     return within(version, JSON, None)
 
 
@@ -144,7 +145,11 @@ ENGINE = Engine(
     id_pattern=files.UUID,
     options=OPTIONS,
     first_resume=(0, 0, 372),
-    bad=(KnownBad("it has no '--output-format json', so its output cannot be told from a new session's", until=JSON),),
+    bad=(
+        KnownBad(
+            "it has no '--output-format json', so its output cannot be distinguished from a new session's", until=JSON
+        ),
+    ),
     interactive="verified",
     start=_start,
     resume=_resume,

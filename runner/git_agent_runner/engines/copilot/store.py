@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Begun(NamedTuple):
-    """How a session began; `created` is in seconds since the epoch. `talk`: is there a turn to go on from?"""
+    """How a session began; `created` is in seconds since the epoch. `talk`: is there a turn to continue from?"""
 
     cwd: object
     created: float | None

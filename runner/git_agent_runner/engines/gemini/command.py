@@ -161,9 +161,7 @@ def _check_message(version: Version, message: str) -> None:
             hints=("put the text in a file and name the file in the message",),
         )
     if version >= _RECENT and _COMMANDS.fullmatch(_command(message)):
-        raise _refusal(
-            f"gemini would carry '/{_command(message)}' out as its own command instead of sending it", _SLASH
-        )
+        raise _refusal(f"gemini would run '/{_command(message)}' as its own command instead of sending it", _SLASH)
     if version < _RECENT and (found := re.search(r"\S*[^\s\\]@[^\s@]+", message)):
         raise _refusal(
             f"gemini {dotted(version)} would put a space before the @ of '{found[0]}'", "write it without the @"
@@ -216,7 +214,7 @@ ENGINE = Engine(
     interactive="verified",
     start=_start,
     resume=_resume,
-    # `--resume=latest` starts a new conversation in silence when there is none (resume-latest-empty-project).
+    # `--resume=latest` starts a new conversation silently when there is none (resume-latest-empty-project).
     continue_=None,
     check_message=_check_message,
     mint=_mint,

@@ -58,7 +58,9 @@ def locate(query: StoreQuery) -> Located:
     except OSError as error:
         return Located("unknown", detail=f"gemini's session files cannot be read: {error}")
     if emptied:
-        return Located("absent", emptied, detail="gemini kept only the metadata of this session; its messages are gone")
+        return Located(
+            "absent", emptied, detail="gemini saved only the metadata of this session; its messages are missing"
+        )
     return Located("absent", detail=f"gemini has no such session for {query.cwd}")
 
 
@@ -73,8 +75,8 @@ def stored(query: StoreQuery, located: Located) -> Stored:
 
 
 def laid(query: StoreQuery, old: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """A header may go on naming another directory's hash, and a bucket needs no entry in the registry: gemini fills a
-    named one from the hashed one (tried on 0.36.0 and 0.61.0).
+    """A header may continue naming another directory's hash, and a bucket needs no entry in the registry: gemini fills
+    a named one from the hashed one (tried on 0.36.0 and 0.61.0).
     """
     new = query.session or ""
     return tuple(_laid(piece, old, new) for piece in pieces)
@@ -84,7 +86,7 @@ def _laid(piece: Piece, old: str, new: str) -> Piece:
     folder, _, name = piece.name.rpartition("/")
     found = _FILE.fullmatch(name)
     if folder != "chats" or not found or not found[2].startswith(old[:8]) or "/" in found[2]:
-        raise ValueError(f"'{piece.name}' is no file of session {old}")
+        raise ValueError(f"'{piece.name}' is not a file of session {old}")
     ending = name.rpartition(".")[2]
     return Piece(f"chats/session-{found[1]}-{new[:8]}.{ending}", files.renamed(piece.data, "sessionId", old, new))
 

@@ -24,7 +24,7 @@ OPTIONS = (
     Option(("--prompt-interactive", "-i"), "one", "prompt", source=_STUDY),
     Option(("--resume", "-r"), "optional", "selector", source="iflow-ai/iflow-cli#196"),
     Option(("--continue", "-c"), "none", "selector", source=_STUDY),
-    # The same facts that end on stderr, in a file of their own: the extractor reads stderr.
+    # The same facts that end on stderr, in their own file: the extractor reads stderr.
     Option(("--output-file", "-o"), "one", "format", source=_STUDY),
     Option(("--yolo", "-y"), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),
     Option(("--default",), "none", "permission", widens=True, excludes=_MODES, source=_STUDY),

@@ -1,1 +1,1 @@
-"""OpenCode: its command line, its sessions, and a session taken out of its store."""
+"""OpenCode: its command line, its sessions, and a session removed of its store."""

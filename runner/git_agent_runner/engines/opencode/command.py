@@ -96,7 +96,7 @@ def _start(launch: Launch) -> Invocation:
 
 
 def _resume(launch: Launch) -> Invocation:
-    """Raises UserError for a value that opencode would not know: an empty one starts a new session in silence."""
+    """Raises UserError for a value that opencode would not know: an empty one starts a new session silently."""
     if not launch.session or not ID_PATTERN.fullmatch(launch.session):
         raise UserError(
             f"opencode cannot resume {launch.session!r}: its session ids are 'ses_' and 26 letters or digits",
@@ -107,7 +107,7 @@ def _resume(launch: Launch) -> Invocation:
 
 
 def _continue(launch: Launch) -> Invocation:
-    """With no session in this directory opencode starts a new one in silence (continue-fresh-project)."""
+    """With no session in this directory opencode starts a new one silently (continue-fresh-project)."""
     return _invocation(launch, ("--continue",))
 
 
@@ -210,7 +210,11 @@ ENGINE = Engine(
     id_pattern=ID_PATTERN,
     options=OPTIONS,
     first_resume=(0, 5),
-    bad=(KnownBad("it has no 'run --format json', so its output cannot be told from a new session's", until=_JSON),),
+    bad=(
+        KnownBad(
+            "it has no 'run --format json', so its output cannot be distinguished from a new session's", until=_JSON
+        ),
+    ),
     interactive="verified",
     start=_start,
     resume=_resume,

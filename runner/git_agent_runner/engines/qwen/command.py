@@ -61,7 +61,7 @@ def _resume(launch: Launch) -> Invocation:
 
 
 def _continue(launch: Launch) -> Invocation:
-    """With no session in this directory qwen starts a new one in silence (continue-fresh)."""
+    """With no session in this directory qwen starts a new one silently (continue-fresh)."""
     return _invocation(launch, ("--continue",))
 
 

@@ -30,10 +30,10 @@ def put_aside(known: RepositoryFacts) -> Iterator[Finding]:
             names = _not_put_back(ctx, patch)
             if names and not _at_work(patch):
                 problem = (
-                    f"{manager} ended before it put your changes of {', '.join(names)} back: they are in '{patch}'"
+                    f"{manager} ended before it restored your changes of {', '.join(names)}: they are in '{patch}'"
                 )
-                mend = f"git -C {quote(ctx.repo.top)} apply {quote(patch)}"
-                yield Finding("changes_put_aside", problem, f"{mend}; or, to forget them: rm {quote(patch)}")
+                fix = f"git -C {quote(ctx.repo.top)} apply {quote(patch)}"
+                yield Finding("changes_put_aside", problem, f"{fix}; or, to discard them: rm {quote(patch)}")
 
 
 def _patches(folder: str) -> list[str]:

@@ -50,7 +50,7 @@ def unsettled(known: RepositoryFacts) -> Iterator[Finding]:
         elif state == "running" and not is_locked(ctx.layout.run_lock(record.handle)):
             yield Finding(
                 "engine_unwatched",
-                f"run {record.handle} is running unwatched: {left_working(attempt)}",
+                f"run {record.handle} is running without its git-agent: {left_working(attempt)}",
                 f"wait for its end: {wording.resume(record, '--wait')}; or end it first: --kill",
             )
 
@@ -74,7 +74,7 @@ def _empty(ctx: Context, run_id: str) -> Finding:
     folder = ctx.layout.run(run_id)
     problem = f"run {run_id} has no attempt: git-agent was killed before its engine was started"
     if any(not _SCRAP.fullmatch(name) for _, _, files in os.walk(folder) for name in files):
-        return Finding("run_empty", problem, f"look into it, then: rm -r {quote(folder)}")
+        return Finding("run_empty", problem, f"check its contents, then: rm -r {quote(folder)}")
     return Finding("run_empty", problem, REPAIR, partial(_clear, ctx, run_id, folder))
 
 

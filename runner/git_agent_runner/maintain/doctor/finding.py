@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
     code: str
     problem: str
-    mend: str
+    fix: str
     repair: Callable[[], object] | None = None
     prune: Callable[[], object] | None = None
 

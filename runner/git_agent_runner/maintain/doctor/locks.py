@@ -26,8 +26,8 @@ def stale(known: RepositoryFacts) -> Iterator[Finding]:
             minutes = int((known.now - stat.st_mtime) // 60)
             yield Finding(
                 "git_lock_stale",
-                f"'{path}' has been there for {minutes} minutes and no process has it open: git cannot write past it",
-                f"if no git is at work there, on another machine either: {PRUNE}; or: rm {quote(path)}",
+                f"'{path}' is {minutes} minutes old and no process has it open: git cannot write while it exists",
+                f"if no git is running there, on another machine either: {PRUNE}; or: rm {quote(path)}",
                 prune=partial(_remove, path, stat),
             )
 
@@ -67,5 +67,5 @@ def _remove(path: str, seen: os.stat_result) -> None:
     """Raises UserError when it is another one by now."""
     now = os.lstat(path)
     if (now.st_ino, now.st_mtime_ns) != (seen.st_ino, seen.st_mtime_ns):
-        raise UserError(f"'{path}' was taken again just now", code="locked")
+        raise UserError(f"'{path}' is in use again", code="locked")
     os.unlink(path)

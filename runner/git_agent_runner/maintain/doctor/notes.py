@@ -29,11 +29,11 @@ def damaged(known: RepositoryFacts) -> Iterator[Finding]:
     problem = f"{notes.REF} cannot be read: {why}"
     linked = why.startswith(_LINK) and not why.endswith(_NOWHERE)  # what it led to was never notes
     if before := not linked and next((oid for oid in _earlier(repo) if _is_whole(repo, oid)), None):
-        mend = f"{REPAIR}, which goes back to {before[:12]} of its reflog"
-        yield Finding("notes_damaged", problem, mend, repair=partial(_write, repo, notes.REF, before))
+        fix = f"{REPAIR}, which restores {before[:12]} from its reflog"
+        yield Finding("notes_damaged", problem, fix, repair=partial(_write, repo, notes.REF, before))
     else:
-        mend = f"{PRUNE}, which deletes the ref; then {REPAIR} notes the runs again that have records here"
-        yield Finding("notes_damaged", problem, mend, prune=partial(_write, repo, "-d", notes.REF))
+        fix = f"{PRUNE}, which deletes the ref; then {REPAIR} writes notes again for the runs that have records here"
+        yield Finding("notes_damaged", problem, fix, prune=partial(_write, repo, "-d", notes.REF))
 
 
 def unreadable(repo: Repository, *deep: str) -> str | None:

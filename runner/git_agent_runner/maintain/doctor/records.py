@@ -26,8 +26,8 @@ def corrupt(known: RepositoryFacts) -> Iterator[Finding]:
         if run_id:
             yield Finding("record_corrupt", problem.message, REPAIR, partial(rebuild, known.ctx, run_id))
         else:
-            mend = f"correct it by hand, since its run directory is gone; or forget it: rm {quote(problem.path)}"
-            yield Finding("record_corrupt", problem.message, mend)
+            fix = f"correct it by hand, since its run directory is missing; or delete it: rm {quote(problem.path)}"
+            yield Finding("record_corrupt", problem.message, fix)
 
 
 def doubled(known: RepositoryFacts) -> Iterator[Finding]:
@@ -52,8 +52,8 @@ def without_directory(known: RepositoryFacts) -> Iterator[Finding]:
         if record.handle not in known.runs or not known.seen.numbers(record.run_id):
             yield Finding(
                 "run_directory_missing",
-                f"run {record.handle} has lost what is in {record.run_directory}, and with it what was printed",
-                f"{REPAIR}, which keeps its session; or forget the run: git agent prune {record.handle}",
+                f"run {record.handle} has lost its run directory {record.run_directory}, and with it the output",
+                f"{REPAIR}, which keeps its session; or remove the run: git agent prune {record.handle}",
                 partial(_make_directory, known.ctx, record),
             )
 

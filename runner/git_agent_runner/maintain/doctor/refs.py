@@ -37,7 +37,7 @@ def pointers(known: RepositoryFacts) -> Iterator[Finding]:
         yield Finding(
             "pointers_many",
             f"{len(pointers)} pointers of branches are in git's configuration, which every git command reads",
-            "git agent prune --merged, which forgets the runs of merged branches with their pointers",
+            "git agent prune --merged, which removes the runs of merged branches and their pointers",
         )
     for branch, handle in pointers:
         if handle in here:
@@ -47,7 +47,7 @@ def pointers(known: RepositoryFacts) -> Iterator[Finding]:
         yield Finding(
             "pointer_dangling",
             f"branch '{branch}' points at run {handle}, which has no record",
-            f"git agent adopt {handle}, which makes it of the note; or: {unset}" if handle in noted else unset,
+            f"git agent adopt {handle}, which rebuilds it from the note; or: {unset}" if handle in noted else unset,
             prune=partial(gitconfig.unset, ctx.repo, key, handle),
         )
 
@@ -61,7 +61,7 @@ def unnoted(known: RepositoryFacts) -> Iterator[Finding]:
         if commit not in gone:
             yield Finding(
                 "note_missing",
-                f"run {handle}, which ended on commit {commit[:12]}, is in no note",
+                f"run {handle}, which ended on commit {commit[:12]}, has no note",
                 REPAIR,
                 partial(_note, known.ctx, commit, known.records[handle]),
             )
@@ -105,7 +105,7 @@ def carried(known: RepositoryFacts) -> Iterator[Finding]:
         if value in lossy:
             own = "notes.rewriteMode" if key == "notes.rewritemode" else "notes.agent.mergeStrategy"
             best = "concatenate" if key == "notes.rewritemode" else "cat_sort_uniq"
-            problem = f"git's setting '{value}' for notes keeps one run of two that meet on a commit"
+            problem = f"git's setting '{value}' for notes keeps only one of two runs noted on one commit"
             yield Finding("notes_lossy", problem, f"git config {own} {best}")
 
 
@@ -114,7 +114,7 @@ def malformed(known: RepositoryFacts) -> Iterator[Finding]:
     for runs in known.noted.by_commit.values():
         for note in filter(notes.is_to_come, runs):
             problem = f"note on {note.commit[:12]}: run {note.handle} is dated {note.updated_at}, in the future"
-            mend = "it gives way to any other line of the run; the next resume dates it right"
-            yield Finding("note_malformed", problem, mend)
+            fix = "any other line of the run takes precedence; the next resume corrects the date"
+            yield Finding("note_malformed", problem, fix)
     for wrong in known.noted.problems:
-        yield Finding("note_malformed", wrong.problem, wrong.mend)
+        yield Finding("note_malformed", wrong.problem, wrong.fix)

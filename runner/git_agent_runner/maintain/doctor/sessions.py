@@ -56,7 +56,7 @@ def expiring(ctx: Context, record: Record, now: float) -> str | None:
 
 
 def kept(ctx: Context, record: Record) -> bool:
-    """Has the run a copy of its session, which a resume puts back?"""
+    """Has the run a copy of its session, which a resume restores?"""
     return session_copies.read(ctx.layout, record.run_id, record.session.value or "") is not None
 
 
@@ -94,7 +94,7 @@ def _lost(record: Record) -> Finding:
     return Finding(
         "session_lost",
         f"{record.agent_name} no longer has session {record.session.value} of run {record.handle}",
-        f'a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>";'
+        f'start a new one in the same run: git agent resume {record.handle} --fallback fresh "<message>";'
         f" or forget the run: git agent prune {record.handle}",
     )
 

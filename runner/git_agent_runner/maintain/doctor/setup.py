@@ -20,12 +20,12 @@ def settings(known: RepositoryFacts) -> Iterator[Finding]:
 
 
 def read_only(known: RepositoryFacts) -> Iterator[Finding]:
-    """A git directory that cannot be written: no run can be begun, and none that is there can go on."""
+    """A git directory that cannot be written: no run can be begun, and none that is there can continue."""
     layout = known.ctx.layout
     for path in (layout.common_dir, layout.root, layout.index_dir, layout.runs_dir):
         if os.path.isdir(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-            mend = f"let {_user()} write there, or mount it so: ls -ld {quote(path)}"
-            yield Finding("read_only", f"'{path}' cannot be written by you, so no run can be recorded", mend)
+            fix = f"make it writable for {_user()}, or remount it read-write; see: ls -ld {quote(path)}"
+            yield Finding("read_only", f"you cannot write to '{path}', so no run can be recorded", fix)
             return
 
 
@@ -38,7 +38,7 @@ def identity(known: RepositoryFacts) -> Iterator[Finding]:
     if in_repo(known.ctx.repo, "var", "GIT_COMMITTER_IDENT", check=False).status:
         yield Finding(
             "identity_missing",
-            "git knows no name and e-mail here, so notes cannot be written; records are",
+            "git has no name and e-mail address here, so notes cannot be written (records can)",
             'git config --global user.name "<name>"; git config --global user.email "<address>"',
         )
 

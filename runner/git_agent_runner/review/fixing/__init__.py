@@ -1,1 +1,1 @@
-"""An agent that changes files, in a work tree of its own: a patch comes of it, put in place only where it is clean."""
+"""An agent that changes files, in its own work tree: a patch comes of it, put in place only where it is clean."""

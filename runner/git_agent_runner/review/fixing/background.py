@@ -1,4 +1,4 @@
-"""Going on in a process of its own, which nothing waits for and no terminal ends."""
+"""Going on in its own process, which nothing waits for and no terminal ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def go_on(work: Callable[[], object]) -> None:
-    """Do it in a grandchild that leads a session of its own, and return at once.
+    """Do it in a grandchild that leads its own session, and return at once.
 
     It is this process as it stands: nothing has to be found out again, and what it holds is the same.
     """

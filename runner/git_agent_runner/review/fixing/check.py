@@ -27,7 +27,7 @@ def words_of(text: str) -> tuple[str, ...]:
     except ValueError:
         words = ()
     if not words:
-        raise UsageError("--check is no command", hints=("quote it as in a shell: --check 'ruff check'",))
+        raise UsageError("--check is not a command", hints=("quote it as in a shell: --check 'ruff check'",))
     return words
 
 
@@ -48,7 +48,7 @@ def check(
         raise UserError(f"the check cannot be run: {error.message}", code="check_failed") from error
     refuse_ended(outcome)
     if outcome.timed_out:
-        raise UserError(f"'{shlex.join(words)}' did not end before the time was over", code="check_failed")
+        raise UserError(f"'{shlex.join(words)}' did not finish in time", code="check_failed")
     return Checked(outcome.exit_status == 0, said.decode("utf-8", "replace"))
 
 

@@ -185,7 +185,7 @@ def _put(ctx: Context, snap: Snapshot, ways: Ways, entries: Sequence[ChangedPath
     try:
         now = discover(ctx.cwd, ctx.environ)
         if (now.head, now.branch) != (ctx.repo.head, ctx.repo.branch):
-            return "HEAD is elsewhere by now"
+            return "HEAD has moved since"
         spare = tempfile.mkdtemp(prefix=".git-agent-", dir=snap.path)  # whatever the agent has made there
         with caught(ENDING):  # a Ctrl-C in the middle of it must not leave half of it
             if ways.cancel():

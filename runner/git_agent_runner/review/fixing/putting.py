@@ -54,7 +54,7 @@ def _locked(index: str) -> Iterator[str]:
             break
         except FileExistsError:
             if time.monotonic() > until:
-                raise Busy("another git is at work on the index") from None
+                raise Busy("another git process is using the index") from None
             time.sleep(0.02)
     try:
         if os.path.exists(index):
@@ -62,7 +62,7 @@ def _locked(index: str) -> Iterator[str]:
         elif os.path.basename(index) == "index":  # nothing was ever staged
             os.unlink(lock)
         else:
-            raise Busy("the index that git commits from is gone")
+            raise Busy("the index that git commits from is missing")
         yield lock
         os.rename(lock, index)
     except OSError as error:
@@ -86,7 +86,7 @@ def _change(ctx: Context, index: str, entries: Sequence[ChangedPath]) -> set[str
     for entry in entries:
         expected = None if entry.old_mode == ABSENT else f"{entry.old_mode} {entry.old} 0"
         if now.get(entry.path) != expected:
-            raise Busy(f"{entry.path}: something else is staged by now")
+            raise Busy(f"{entry.path}: something else has been staged since")
     lines = (f"{'0' if entry.new_mode == ABSENT else entry.new_mode} {entry.new}\t{entry.path}\0" for entry in entries)
     _git(ctx, "update-index", "-z", "--index-info", env=env, stdin="".join(lines))
     still = (f"{entry.path}\0" for entry in entries if entry.path in hidden and entry.new_mode != ABSENT)
@@ -150,7 +150,7 @@ def _refuse_links(ctx: Context, path: str, gone: Set[str]) -> None:
         name = "/".join(parts[:count])
         folder = f"{ctx.repo.top}/{name}"
         if name not in gone and os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
-            raise Busy(f"{path}: '{name}' is no directory")
+            raise Busy(f"{path}: '{name}' is not a directory")
 
 
 def _wanted(ctx: Context, entry: ChangedPath, now: Content | None) -> Content | None:
@@ -160,16 +160,16 @@ def _wanted(ctx: Context, entry: ChangedPath, now: Content | None) -> Content | 
             raise Busy("you have deleted it" if now is None else "it is there already")
         return _checked_out(ctx, entry, entry.new)
     if stat.S_ISLNK(now.mode) != (entry.old_mode == _LINK):
-        raise Busy("you have changed what it is")
+        raise Busy("you have changed its type")
     mine = _blob(ctx, entry.path, now)
     if mine == entry.old:
         return _as_it_ends(ctx, entry, now, _checked_out(ctx, entry, entry.new))
     if entry.new_mode == ABSENT or _LINK in (entry.old_mode, entry.new_mode):
-        raise Busy("you have changed it, too")
+        raise Busy("you have changed it as well")
     blobs = [_content(ctx, oid) for oid in (entry.old, entry.new, mine)]
     both = swap.merged(blobs[0], blobs[1], blobs[2])
     if both is None:
-        raise Busy("your changes and these do not go together")
+        raise Busy("your changes conflict with these")
     oid = _git(ctx, "hash-object", "-w", "--stdin", stdin=both.decode("utf-8", "surrogateescape")).out.strip()
     return _as_it_ends(ctx, entry, now, _checked_out(ctx, entry, oid))
 

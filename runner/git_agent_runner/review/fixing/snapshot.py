@@ -81,7 +81,7 @@ def changes(snap: Snapshot) -> Changes:
     Raises UserError `meddled` where it went to another commit, whose files are not its work.
     """
     if _git(snap, "merge-base", "--is-ancestor", snap.commit, "HEAD", check=False)[0]:
-        raise UserError("the agent left the commit that it was given", code="meddled")
+        raise UserError("the agent moved HEAD away from the commit it was given", code="meddled")
     quiet = ("-c", "core.safecrlf=false", "-c", "core.fsmonitor=false", "-c", "advice.addEmbeddedRepo=false")
     _git(snap, *quiet, "add", "-A", "--sparse", "--", ".", *(f":(exclude,top,literal){name}" for name in snap.links))
     tree = _git(snap, "write-tree")[1].strip()

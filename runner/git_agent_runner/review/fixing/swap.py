@@ -52,7 +52,7 @@ def read(path: str) -> Content | None:
         if stat.S_ISLNK(mode):
             return Content(os.fsencode(os.readlink(path)), mode)
         if not stat.S_ISREG(mode):
-            raise Busy("it is no ordinary file")
+            raise Busy("it is not an ordinary file")
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return Content(file.read(), mode)
     except (FileNotFoundError, NotADirectoryError):

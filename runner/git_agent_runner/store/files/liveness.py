@@ -27,7 +27,7 @@ def boot_id() -> str | None:
 
 
 def at_work(attempt: Attempt) -> bool:
-    """Does the attempt go on: not settled, and its engine lives; or settled, and not all of it had ended by then?"""
+    """Does the attempt continue: not settled, and its engine lives; or settled, and not all of it had ended by then?"""
     return lives(attempt) if attempt.ended_at is None else bool(remaining(attempt))
 
 
@@ -66,7 +66,7 @@ def _of_another_boot(attempt: Attempt) -> bool:
 def lives(attempt: Attempt) -> bool:
     """Does anything live in the session of the attempt's engine? Its launcher may be gone already.
 
-    A tool's daemon, which sits in a session of its own, does not count.
+    A tool's daemon, which sits in its own session, does not count.
     """
     pid = attempt.pid
     if pid is None or attempt.process_started is None or _of_another_boot(attempt):

@@ -1,8 +1,8 @@
-"""Locks between processes: `flock` on a file of their own.
+"""Locks between processes: `flock` on their own file.
 
 The kernel drops a lock with the process that held it, so a killed git-agent never leaves one behind, and no pid has
 to be believed. Lock files stay when they are released: to unlink one that another process has just opened would give
-two processes "the" lock. Should one be removed all the same, by hand or by its holder, `try_lock` notices.
+two processes "the" lock. Should one be removed anyway, by hand or by its holder, `try_lock` notices.
 """
 
 from __future__ import annotations

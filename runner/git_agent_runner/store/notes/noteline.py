@@ -50,7 +50,7 @@ def parse(text: str, commit: str = "") -> tuple[list[Note], list[str]]:
             continue
         note = parse_line(line, commit)
         if note is None:
-            problems.append(f"line {number} is not a run")
+            problems.append(f"line {number} is not a run record")
         elif note.handle not in newest or age(note) > age(newest[note.handle]):
             newest[note.handle] = note
     return sorted(newest.values(), key=age, reverse=True), problems

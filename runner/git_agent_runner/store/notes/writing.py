@@ -22,7 +22,7 @@ LOCK_WAIT = 30.0
 
 
 class NoteFailed(UserError):  # noqa: N818  named for what happened, as the callers read it
-    """The note could not be written. The run stands all the same; the caller makes one warning of it."""
+    """The note could not be written. The run stands anyway; the caller makes one warning of it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the note could not be written: {reason}", code="note_failed")
@@ -60,7 +60,7 @@ def write_line(
 ) -> None:
     """Put a line into the note of `commit`, in place of an older one about the same. Raises NoteFailed."""
     if ref.known(line) is None:
-        raise NoteFailed("its line would be too long, or lacks what a note must say")
+        raise NoteFailed("its line would be too long, or lacks a required key")
 
     made = ""
 
@@ -125,7 +125,7 @@ def standing(repo: Repository, ref: str = notes.REF) -> str:
     line = next((line for line in told.split("\n") if line), "")
     old, _, target = line.partition(" ")
     if target or (not old and (target := _link(repo, ref))):
-        raise NoteFailed(f"{ref} stands for {target}; remove it: git symbolic-ref -d {ref}")
+        raise NoteFailed(f"{ref} is a symbolic ref to {target}; remove it: git symbolic-ref -d {ref}")
     return old
 
 

@@ -79,7 +79,7 @@ def update(shape: Shape[T], text: str, record: T, path: str) -> str:
     out = io.StringIO()
     yaml.dump(root, out)
     if parse(shape, out.getvalue(), path, ignore) != record:
-        raise CorruptRecord(path, None, "this YAML cannot be changed and kept; write its keys as `key: value`")
+        raise CorruptRecord(path, None, "this YAML cannot be edited in place; write its keys as `key: value`")
     return out.getvalue()
 
 

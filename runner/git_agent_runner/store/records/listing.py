@@ -211,7 +211,7 @@ def _stamp(layout: Layout, name: str) -> str:
 
 
 def folder_state(layout: Layout, now: float) -> bytes:
-    """What changes with every file that is made, replaced or removed in the index; unknown while that goes on."""
+    """What changes with every file that is made, replaced or removed in the index; unknown while that continues."""
     try:
         found = os.stat(layout.index_dir)
     except OSError:

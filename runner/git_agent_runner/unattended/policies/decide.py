@@ -40,7 +40,7 @@ class Decision(NamedTuple):
 
 
 def chosen(policy: Policy, trouble: Trouble) -> Action | None:
-    """The action for this trouble, None when nothing is said about it. The first rule that matches an error counts.
+    """The action for this trouble, None when nothing is reported about it. The first rule that matches an error counts.
 
     An agent that met an error and is still alive, though silent, is in trouble by its error first.
     """
@@ -77,7 +77,7 @@ def decide(policy: Policy, trouble: Trouble, taken: Taken, chance: Callable[[], 
 def _road(action: Action, trouble: Trouble) -> Literal["resume", "fresh", "nudge"]:
     """The decision matrix. An error alone never costs a session: only a person who wrote a new prompt gives it up.
 
-    | message | append | session | goes on by                |
+    | message | append | session | continues by                |
     |---------|--------|---------|---------------------------|
     | none    |        | yes     | resume                    |
     | given   | true   | yes     | resume, with the message  |

@@ -160,7 +160,7 @@ class _Form:
         raise _wrong(self._origin, f"{where}.{key}", 'a command as a list of words, such as ["make", "check"]')
 
     def _check(self, action: Action, table: dict[str, Any], where: str) -> None:
-        """A key that its action has no use for is a mistake that must not pass in silence."""
+        """A key that its action has no use for is a mistake that must not pass silently."""
         if action.kind == "gate" and not action.run:
             raise _wrong(self._origin, f"{where}.run", "the command of the gate")
         sends = action.kind in ("resume", "nudge", "gate")

@@ -31,11 +31,11 @@ def desktop(environ: Mapping[str, str], platform: str, title: str, text: str) ->
 
 
 def notify(ctx: Context, handle: str, reason: str, command: tuple[str, ...]) -> None:
-    """Nothing of this may keep the others' runs from going on: what fails is said, and that is all."""
+    """Nothing of this may keep the others' runs from going on: what fails is reported, and that is all."""
     record = ctx.runs.read(handle)
     text = shown(f"{record.branch or '(detached)'}: {reason}")
     words = desktop(ctx.environ, sys.platform, f"git agent: run {handle} needs you", text)
     if words and (program := find_on_path(words[0], ctx.environ, ctx.repo.top)):
         run_command(ctx, record, (program, *words[1:]), PATIENCE)
     if command and (status := run_command(ctx, record, command, PATIENCE)):
-        say(f"'{command[0]}' was to tell of run {handle}, and ended with {status}")
+        say(f"the notification command '{command[0]}' for run {handle} ended with {status}")

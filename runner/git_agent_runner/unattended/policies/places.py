@@ -98,7 +98,7 @@ def _of_tracked(ctx: Context, allowed: Allowed, warn: Callable[[str], None]) -> 
     text = _text(path)
     if _digest(text) != allowed.digest:
         raise UserError(
-            f"'{allowed.path}' is not what it was when you allowed it",
+            f"'{allowed.path}' has changed since you approved it",
             code="policy_changed",
             hints=(f"read it, then: git agent allow {quote(allowed.path)}", "or do without it: git agent allow --none"),
         )
@@ -113,7 +113,7 @@ def allow(ctx: Context, path: str, warn: Callable[[str], None]) -> tuple[Allowed
         raise UserError(
             f"'{path}' is not in this work tree",
             code="policy_elsewhere",
-            hints=(f"a file of your own belongs to '{users_file(ctx)}'",),
+            hints=(f"your own policies file is '{users_file(ctx)}'",),
         )
     text = _text(real)
     found = form.read(text, relative, warn)

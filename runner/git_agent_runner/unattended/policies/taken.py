@@ -1,4 +1,4 @@
-"""What was done about a run, kept in its run directory, so that a watch that is killed goes on where it was.
+"""What was done about a run, kept in its run directory, so that a watch that is killed continues where it was.
 
 It is written before each action: what is found there after a crash was done, or was about to be.
 """

@@ -281,7 +281,7 @@ class Watch:
         row = busy.row
         error = answer.get("error")
         if "gate" in answer:
-            reason = f"the gate said no (exit {answer['gate']})"
+            reason = f"the gate failed (exit {answer['gate']})"
         elif isinstance(error, dict) and error.get("code") not in _AGAIN:
             reason = str(error.get("message", "it could not continue"))
         else:
@@ -309,7 +309,7 @@ class Watch:
             busy.worker.process.send_signal(number)
         for busy in self._busy.values():
             busy.worker.process.wait()
-            with busy.lock, suppress(UserError):  # the disk may be full; the others are waited for all the same
+            with busy.lock, suppress(UserError):  # the disk may be full; the others are waited for anyway
                 self._stopped(busy)
 
     def _stopped(self, busy: _Busy) -> None:
