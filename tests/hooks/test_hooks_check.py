@@ -56,7 +56,7 @@ def test_another_clones_bad_note_stops_nobody(cli: Cli) -> None:
     cli.repo.commit("two", f="2\n")
     status, (line,) = check(cli)
     problem, hint = line.split("; fix it with: ")
-    assert (status, problem) == (0, f"git-agent: note on {noted[:12]}: line 1 is not a run")
+    assert (status, problem) == (0, f"git-agent: note on {noted[:12]}: line 1 is not a run record")
     found = cli.run("doctor", "--json").json["problems"]
     assert [one["fix"] for one in found if one["code"] == "note_malformed"] == [hint]
     cli.repo.git(*hint.split()[1:], env={"GIT_EDITOR": "true >"})

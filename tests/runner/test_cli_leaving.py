@@ -30,7 +30,7 @@ def test_a_branch_that_the_agent_made_has_the_run(cli: Cli, where: str) -> None:
     line = said(cli, f"git switch -q -c feat/a; {COMMIT}")
     run = cli.record()
     made = "git-agent: the engine created branch 'feat/a' and left the work tree on it"
-    assert line == f"{made}: run {run.handle} now belongs to it"
+    assert line == f"{made}; run {run.handle} now belongs to it"
     assert (run.branch, cli.attempt().branch, cli.pointers()) == ("feat/a", "feat/a", {"feat/a": run.handle})
     assert cli.attempt().head_after == cli.repo.head()
     again = cli.ok("resume", "go on")
@@ -44,7 +44,8 @@ def test_a_branch_that_was_there_gets_no_run_by_a_visit(cli: Cli) -> None:
     line = said(cli, "git switch -q old")
     run = cli.record()
     assert (
-        line == f"git-agent: the engine left the work tree on branch 'old'; run {run.handle} stays with branch 'main'"
+        line
+        == f"git-agent: the engine left the work tree on branch 'old'; run {run.handle} still belongs to branch 'main'"
     )
     assert (run.branch, cli.pointers()) == ("main", {"main": run.handle})
 
@@ -54,7 +55,7 @@ def test_commits_on_no_branch_are_counted(cli: Cli) -> None:
     line = said(cli, f"git checkout -q --detach; {COMMIT}; git commit -q --allow-empty -m another")
     run, head = cli.record(), cli.repo.head()
     assert line == (
-        f"git-agent: the engine left the work tree on no branch, at {head[:7]}; run {run.handle} stays with"
+        f"git-agent: the engine left the work tree on no branch, at {head[:7]}; run {run.handle} still belongs to"
         f" branch 'main'; 2 commits on no branch: git branch NAME {head}"
     )
     done = cli.ok("start", "-e", "codex", "--json", "x", FAKE_CMD=f"{COMMIT}; git switch -q main")

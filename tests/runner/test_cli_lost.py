@@ -145,7 +145,7 @@ def test_nothing_that_stands_is_overwritten(cli: Cli) -> None:
         128,
         f"fatal: session {begun.session.value} cannot be resumed: its file holds no turn of the conversation",
     )
-    assert f"hint: a copy is in '{folder(cli, begun)}'; move '{source}' away, and it will be restored" in done.lines
+    assert f"hint: a backup is in '{folder(cli, begun)}'; move '{source}' away, and it will be restored" in done.lines
     assert source.read_text() == ""
     source.unlink()
     cli.ok("resume", "go on")
@@ -198,7 +198,7 @@ def test_a_copy_that_is_damaged_is_told_and_not_used(cli: Cli, engine: str, harm
     forget(cli, engine)
     done = cli.run("resume", "--json", "go on")
     assert (done.status, done.json["error"]["code"]) == (128, "session_missing")
-    gone = f"session {begun.session.value} is gone from {engine}'s store, and its backup cannot be restored: "
+    gone = f"session {begun.session.value} is missing from {engine}'s store, and its backup cannot be restored: "
     assert done.json["error"]["message"].startswith(gone)
     if engine == "codex":
         assert stored(cli, engine) == []

@@ -88,7 +88,7 @@ def test_merged_branches(cli: Cli) -> None:
         merged(cli, f"b-{how}", how)
     done = cli.ok("prune", "--merged")
     assert left(cli) == [B, D]
-    assert done.out.splitlines()[-1] == "forgot 2 runs, 2.0 KiB"
+    assert done.out.splitlines()[-1] == "removed 2 runs, 2.0 KiB"
     assert cli.pointers() == {"b-open": B, "b-fresh": D}
     assert cli.run("doctor", "--repair").out.splitlines()[-1] == "nothing else is wrong"
 
@@ -97,7 +97,7 @@ def test_an_unmerged_branchs_run_stays_unless_it_is_named(cli: Cli) -> None:
     run(cli, A, when=OLD, what="record note pointer")
     done = cli.ok("prune", "--older-than", "30d")
     assert done.lines == [f"warning: run {A} was not removed: it is the run of branch 'main', which is not merged"]
-    assert done.out == "forgot 0 runs, 0 B\n"
+    assert done.out == "removed 0 runs, 0 B\n"
     cli.ok("prune", A)
     assert (left(cli), cli.pointers(), cli.noted()) == ([], {}, [A])
     done = cli.run("resume", "x")

@@ -200,7 +200,7 @@ def test_a_flag_that_the_installed_version_lost(cli: Cli) -> None:
     done = cli.run("resume", "go on")
     assert (done.status, cli.record().attempts) == (128, 1)
     assert done.lines == [
-        "fatal: gemini 0.61.0 does not take --checkpointing",
+        "fatal: gemini 0.61.0 does not accept --checkpointing",
         "hint: this run was started with them by another version",
         "hint: or install a version that accepts them: npm install -g @google/gemini-cli",
     ]

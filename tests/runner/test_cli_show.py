@@ -125,7 +125,7 @@ def test_init(cli: Cli) -> None:
     cli.repo.git("config", "notes.rewriteRef", "refs/notes/mine")
     *lines, warned, shown = cli.ok("init", "--show-notes").out.splitlines()
     assert (lines, shown) == (["notes now follow amend and rebase"], "git log now shows the notes")
-    assert "git warns at an amend that refs/notes/agent is invalid" in warned
+    assert "git warns on amend that refs/notes/agent is invalid" in warned
     amend = ("git", "-C", str(cli.repo.path), "commit", "--amend", "--no-edit")
     assert (
         "notes ref refs/notes/agent is invalid"

@@ -142,7 +142,7 @@ def test_note_carries_every_field_and_keys_of_a_newer_schema() -> None:
 def test_only_well_formed_lines_count(bad: str) -> None:
     found, problems = notes.parse(f"\n{bad}\n\n{line('00000001')}\n")
     assert handles(found) == ["00000001"]
-    assert problems == ["line 2 is not a run"]
+    assert problems == ["line 2 is not a run record"]
 
 
 @pytest.mark.parametrize(
