@@ -56,5 +56,5 @@ def test_doctor_lets_nobody_overwrite_a_note_that_is_only_not_here(
 ) -> None:
     """faults A18, B16: `git notes edit` would put an empty note in its place."""
     repo.path.rename(tmp_path / "elsewhere")
-    mends = {wrong.mend for wrong in notes.read(clone.facts()).problems}
+    mends = {wrong.fix for wrong in notes.read(clone.facts()).problems}
     assert mends == {"nothing: it is fetched by the next command that can reach the remote of this partial clone"}

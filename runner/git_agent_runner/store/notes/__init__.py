@@ -54,7 +54,7 @@ class Wrong(NamedTuple):
         return f"note on {self.commit[:12]}: {self.what}"
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         if self.comes:
             return "nothing: it is fetched by the next command that can reach the remote of this partial clone"
         return f"git notes --ref=agent edit {self.commit[:12]}"
