@@ -86,7 +86,7 @@ def _asked(ctx: Context, style: Style) -> str:
     ways = Ways(git_gone(), lambda engine: say_past(f"{engine} {line}", ctx.environ), after(limit))
     change = content.staged(ctx)
     request = FixRequest(engine=style.engine, prompt=_prompt(ctx, change, style.words), role="message")
-    with snapshot(ctx, content.commit_to_see(ctx, change)) as snap:
+    with snapshot(ctx, content.commit_to_see(ctx, change), style.engine) as snap:
         made = make(ctx, snap, request, ways, Checked(True, ""))
     if made.status != "completed":
         raise UserError(f"{made.engine}, run {made.handle}: {made.status}", code="no_message")

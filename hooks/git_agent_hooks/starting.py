@@ -72,7 +72,7 @@ def _in_copy(ctx: Context, asked: Order, commit: str, cancel: Callable[[], bool]
     ways = Ways(
         cancel or git_gone(), lambda engine: say(f"{engine} is working in a copy; Ctrl-C ends it"), after(asked.timeout)
     )
-    with snapshot(ctx, commit) as snap:
+    with snapshot(ctx, commit, asked.engine) as snap:
         made = make(ctx, snap, request, ways, Checked(True, ""))
     if made.patch:
         files = "1 file" if len(made.entries) == 1 else f"{len(made.entries)} files"

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from git_agent_runner.context import Context
 from git_agent_runner.git import run, scrubbed
-from git_agent_runner.store.spare_trees import on_commit
+from git_agent_runner.store.spare_trees import on_commit, sweep
 
 # Tracked by whoever made the change: hooks, permissions, servers and instructions of agents.
 STEERING = (
@@ -37,6 +37,7 @@ def work_tree(ctx: Context, path: str, commit: str, hidden: Sequence[str]) -> It
     No link leads out of it: it becomes a file that names its target. Raises UserError `review_live` where another
     process reviews there.
     """
+    sweep(ctx.repo, ctx.layout, os.path.dirname(path), path)
     with on_commit(ctx.repo, ctx.layout, path, commit, ("-c", "core.symlinks=false")):
         for name in (*_steering(path), *hidden):
             _unlink(f"{path}/{name}")

@@ -1,4 +1,4 @@
-"""Work trees of our own: detached, below our own folder, and gone afterwards."""
+"""Work trees of our own: detached, below our own folder or linked from there, and gone afterwards."""
 
 from __future__ import annotations
 
@@ -13,25 +13,35 @@ from git_agent_runner.git import run
 from git_agent_runner.store.files.layout import Layout
 from git_agent_runner.store.files.locks import try_lock
 
+COPIES = "copies"  # below the person's cache
 # No hook runs, nothing is fetched.
 _QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
 
 
 @contextmanager
-def on_commit(repo: Repository, layout: Layout, path: str, commit: str, config: Sequence[str] = ()) -> Iterator[None]:
-    """A work tree at `path`, on that commit, as git checks it out with that configuration; it is gone afterwards."""
+def on_commit(
+    repo: Repository, layout: Layout, path: str, commit: str, config: Sequence[str] = (), link: str = ""
+) -> Iterator[None]:
+    """A work tree at `path`, on that commit, as git checks it out with that configuration; it is gone afterwards.
+
+    `link` leads there meanwhile, so that whoever cleans up finds it.
+    """
     lock = try_lock(layout.lock(f"tree-{os.path.basename(path)}"))
     if lock is None:
         raise UserError("another review of this branch is running", code="review_live", hints=("try again later",))
     with lock:
-        sweep(repo, layout, os.path.dirname(path), path)
         remove(repo, path)
         try:
+            if link:
+                os.symlink(path, link)
             _git(repo, "worktree", "add", "-f", "-f", "--detach", "--no-checkout", path, commit)
             run((*_QUIET, *config, "reset", "-q", "--hard"), cwd=path, env={"GIT_LFS_SKIP_SMUDGE": "1"})
             yield
         finally:
             remove(repo, path)
+            if link:
+                with suppress(FileNotFoundError):
+                    os.unlink(link)
 
 
 def remove(repo: Repository, path: str) -> None:
@@ -45,9 +55,18 @@ def sweep(repo: Repository, layout: Layout, folder: str, mine: str = "") -> None
     """Take away what a killed git-agent left behind."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         path = f"{folder}/{name}"
-        if path != mine and os.path.isdir(path) and (lock := try_lock(layout.lock(f"tree-{name}"))):
+        known = os.path.isdir(path) or os.path.islink(path)
+        if path != mine and known and (lock := try_lock(layout.lock(f"tree-{name}"))):
             with lock:
-                remove(repo, path)
+                _remove_linked(repo, path) if os.path.islink(path) else remove(repo, path)
+
+
+def _remove_linked(repo: Repository, link: str) -> None:
+    """A copy that is elsewhere; another link is nothing of ours."""
+    place = os.readlink(link)
+    if os.path.basename(os.path.dirname(place)) == COPIES and os.path.basename(place) == os.path.basename(link):
+        remove(repo, place)
+    os.unlink(link)
 
 
 def _git(repo: Repository, *words: str, check: bool = True) -> None:

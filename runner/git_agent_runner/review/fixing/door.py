@@ -84,7 +84,7 @@ def fix(ctx: Context, request: FixRequest, ways: Ways, refuse: str | None) -> tu
     `refuse` is why no agent may be started. Raises UserError where that is so, or there is none.
     """
     commit = content.commit_to_see(ctx, content.staged(ctx))
-    with snapshot(ctx, commit) as snap:
+    with snapshot(ctx, commit, request.engine) as snap:
         first = _checked(snap, request, ways)
         if request.check and first.passed:
             return None, None

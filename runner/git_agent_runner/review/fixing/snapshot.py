@@ -11,12 +11,16 @@ from typing import NamedTuple
 from git_agent_runner.context import Context
 from git_agent_runner.core import atomic
 from git_agent_runner.core.errors import UserError
+from git_agent_runner.engines.probe import user_cache_dir
 from git_agent_runner.git import run
 from git_agent_runner.review.place import inside
-from git_agent_runner.store.spare_trees import leave, on_commit, snapshots
+from git_agent_runner.store.spare_trees import COPIES, leave, on_commit, snapshots
 
 ABSENT, SUBMODULE = "000000", "160000"
 _PATCH = ("-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+# They take every file below a `.git` for one that only a person may change (claude 2.1.332, with acceptEdits). The
+# others stay below the repository's, which a person may have trusted.
+_NEVER_BELOW_GIT = frozenset({"claude"})
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all")
 
 
@@ -45,12 +49,16 @@ class Changes(NamedTuple):
 
 
 @contextmanager
-def snapshot(ctx: Context, commit: str) -> Iterator[Snapshot]:
-    """A work tree on that commit, gone afterwards."""
+def snapshot(ctx: Context, commit: str, engine: str | None) -> Iterator[Snapshot]:
+    """A work tree on that commit for this engine, or for the configured one; gone afterwards."""
     atomic.make_dir(snapshots(ctx.layout))
-    path = f"{snapshots(ctx.layout)}/{os.urandom(4).hex()}"
+    link = f"{snapshots(ctx.layout)}/{os.urandom(8).hex()}"
+    path = link
+    if (engine or ctx.settings.engine) in _NEVER_BELOW_GIT:
+        path = f"{user_cache_dir(ctx.environ)}/{COPIES}/{os.path.basename(link)}"
+        atomic.make_dir(os.path.dirname(path))
     try:
-        with on_commit(ctx.repo, ctx.layout, path, commit):
+        with on_commit(ctx.repo, ctx.layout, path, commit, link=link if path != link else ""):
             here = inside(ctx, path)
             shutil.copyfile(f"{here.repo.git_dir}/index", _index(here))
             yield Snapshot(here, path, commit, _linked(ctx, path))

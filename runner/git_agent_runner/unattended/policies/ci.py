@@ -26,7 +26,7 @@ _WORD = re.compile(r"[\w.][\w.:/@+-]*")  # a value of the CI's must not become a
 State = Literal["failed", "pending", "over", "unknown"]
 
 
-class Answer(NamedTuple):
+class CiAnswer(NamedTuple):
     """What the CI says of the commit; `why` is for people where its command does not say it."""
 
     row: Row
@@ -51,7 +51,7 @@ class Ci:
     def waits(self) -> bool:
         return bool(self._queue or self._waits)
 
-    def ask(self, rows: Iterable[Row]) -> Answer | None:
+    def ask(self, rows: Iterable[Row]) -> CiAnswer | None:
         """What the CI says of the next of these runs' branches; None once each was asked for."""
         now = time.monotonic()
         if not self._queue and now >= self._next:
@@ -67,7 +67,7 @@ class Ci:
         self._learn(answer, now)
         return answer
 
-    def _learn(self, answer: Answer, now: float) -> None:
+    def _learn(self, answer: CiAnswer, now: float) -> None:
         handle, commit = answer.row.handle, answer.commit
         self._tries[handle] = self._tries.get(handle, 0) + 1 if answer.why else 0
         known, since = self._waits.pop(handle, ("", now))
@@ -77,7 +77,7 @@ class Ci:
         elif answer.state == "pending" or answer.why or (now < since + COMES and _pushed(self._ctx, commit)):
             self._waits[handle] = (commit, since)
 
-    def message(self, answer: Answer) -> str:
+    def message(self, answer: CiAnswer) -> str:
         """For the agent: the policy's words, or ours, and the end of the log where the policy has a command for it."""
         says = f"CI says {self._action.when} for commit {answer.commit} of this branch."
         words = self._action.message or f"{says} Find out why, and fix it."
@@ -90,24 +90,24 @@ class Ci:
         return f"{words}\n{fenced('the end of the log of CI', log)}"
 
 
-def _asked(ctx: Context, action: Action, row: Row, commit: str) -> Answer:
+def _asked(ctx: Context, action: Action, row: Row, commit: str) -> CiAnswer:
     known = {"branch": row.branch or "", "headSha": commit}
     status, out = _printed(ctx, row, _filled(action.run, known))
     command = f"'{action.run[0]}' of on_ci"
     if status:
-        return Answer(row, commit, "unknown", why=f"{command} ended with {status}")
+        return CiAnswer(row, commit, "unknown", why=f"{command} ended with {status}")
     try:
         found = json.loads(out)
     except (ValueError, RecursionError):
-        return Answer(row, commit, "unknown", why=f"{command} printed no JSON")
+        return CiAnswer(row, commit, "unknown", why=f"{command} printed no JSON")
     rows = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
     mine = [one for one in rows if one.get("headSha") == commit]
     failed = next((one for one in mine if one.get("conclusion") == action.when), None)
     if failed:
-        return Answer(row, commit, "failed", {**_words(failed), **known})
+        return CiAnswer(row, commit, "failed", {**_words(failed), **known})
     if not mine:
-        return Answer(row, commit, "unknown")
-    return Answer(row, commit, "over" if all(one.get("conclusion") for one in mine) else "pending")
+        return CiAnswer(row, commit, "unknown")
+    return CiAnswer(row, commit, "over" if all(one.get("conclusion") for one in mine) else "pending")
 
 
 def _words(found: Mapping[str, object]) -> dict[str, str]:

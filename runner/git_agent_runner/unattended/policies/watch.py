@@ -24,7 +24,7 @@ from git_agent_runner.store.records import attempts
 from git_agent_runner.store.records import listing as cache
 from git_agent_runner.store.records.rows import Row
 from git_agent_runner.unattended.policies import taken, trouble
-from git_agent_runner.unattended.policies.ci import Answer, Ci
+from git_agent_runner.unattended.policies.ci import Ci, CiAnswer
 from git_agent_runner.unattended.policies.decide import Decision, decide
 from git_agent_runner.unattended.policies.model import Policy, Trigger, Trouble
 from git_agent_runner.unattended.policies.notify import notify
@@ -115,7 +115,7 @@ class Watch:
                 break
         return ci.waits()
 
-    def _take(self, ci: Ci, answer: Answer) -> None:
+    def _take(self, ci: Ci, answer: CiAnswer) -> None:
         """What the CI says, which counts once for each commit."""
         row, layout = answer.row, self._ctx.layout
         kept = taken.read(layout, row.run_id)
