@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "entry": ("core", "cli"),
     "fixtures": (*_TOOLS, "cli", "entry"),
     "hooks": (*_ALL, "cli", "entry", "fixtures"),  # a hook checks recordings, where the harness is installed
-    "commands": (*_ALL, "hooks"),
+    "commands": (*_ALL, "hooks", "fixtures"),  # a push looks for secrets as recordings do
 }
 
 

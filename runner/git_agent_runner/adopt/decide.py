@@ -107,9 +107,42 @@ def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
     located = _located(engine, query, (*asked.args, *wanted.given))
     if not wanted.trusted:
         _refuse_untrusted(ctx, note, engine, located, asked, wanted)
-    args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
     again = f"git agent adopt {note.handle} --trust"
     cwd = _directory(ctx, engine, located, wanted.cwd, again, free=wanted.trusted)
+    record = _of_note(ctx, note, wanted, engine, program, asked, cwd)
+    return Adoption(record, "note", (*_doubt(engine, located), *_hidden(asked)))
+
+
+def arriving(ctx: Context, note: Note, below: str, wanted: AdoptRequest) -> Adoption:
+    """A run that only a note knows, whose conversation was fetched and will be put here: in its folder `below` the work
+    tree, where that is here, too. Nothing is written. Raises UserError `note_refused`, `binary_missing`, ….
+    """
+    engine = load(note.agent_name, ctx.environ)
+    value = trust.session(note, engine)
+    asked = trust.launch_args(note, engine)
+    program = find_program(ctx, engine)
+    check_version(engine, program.version)
+    _refuse_taken(ctx, engine, value, wanted.branch)
+    wide = f"it asks for {', '.join(asked.wide)}, which gives {engine.name} more permissions" if asked.wide else None
+    unused = None
+    if not _known_engine(ctx, engine.name):
+        unused = f"you have neither used {engine.name} in this repository nor configured it"
+    whys = [why for why in (wide, unused) if why]
+    if whys and not wanted.trusted:
+        hint = f"if you trust who wrote it: git agent resume {note.handle} --trust {wording.message(engine.name)}"
+        raise UserError(
+            f"the note of run {note.handle} cannot be followed: {'; '.join(whys)}", code="note_refused", hints=(hint,)
+        )
+    there = os.path.join(ctx.repo.top, below)
+    cwd = there if below != "." and os.path.isdir(there) and work_tree_of(ctx, there) else ctx.repo.top
+    return Adoption(_of_note(ctx, note, wanted, engine, program, asked, cwd), "note", _hidden(asked))
+
+
+def _of_note(
+    ctx: Context, note: Note, wanted: AdoptRequest, engine: Engine, program: Probe, asked: trust.NoteArgs, cwd: str
+) -> Record:
+    args = merged_args(engine, program, asked.args, wanted.given, resuming=True)
+    query = StoreQuery(ctx.environ, cwd, program.version, note.session.value)
     own = note.branch if note.branch and _is_branch(ctx, note.branch) else None
     record = Record(
         handle=note.handle,
@@ -121,9 +154,12 @@ def noted(ctx: Context, note: Note, wanted: AdoptRequest) -> Adoption:
         created_at=timestamp(began(note.run_id)),
         store=asking.store(engine, query, args),
     )
-    hidden = f"its note hides the values of {', '.join(asked.hidden)}: give them again after --"
-    says = (*_doubt(engine, located), *([hidden] if asked.hidden else []))
-    return Adoption(_placed(ctx, record, program, _branch(ctx, wanted.branch or own), cwd), "note", says)
+    return _placed(ctx, record, program, _branch(ctx, wanted.branch or own), cwd)
+
+
+def _hidden(asked: trust.NoteArgs) -> tuple[str, ...]:
+    names = ", ".join(asked.hidden)
+    return (f"its note hides the values of {names}: give them again after --",) if names else ()
 
 
 def known(ctx: Context, record: Record, wanted: AdoptRequest) -> Record:

@@ -52,7 +52,11 @@ _GIVEN = {click.core.ParameterSource.COMMANDLINE}
 @click.option("--cwd", metavar="DIR", help="Run here instead of in the recorded directory.")
 @click.option("--session", metavar="VALUE", help="Resume this session of the run's engine instead.")
 @click.option("--store", is_flag=True, help="Copy the session into this store, which may be another account's.")
-@click.option("--trust", is_flag=True, help="Accept flags from a note that give the agent more permissions.")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Accept a fetched conversation, and flags of a note that widen permissions.",
+)
 @click.option(
     "--timeout",
     callback=parse.seconds,

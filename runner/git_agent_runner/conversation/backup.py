@@ -6,11 +6,12 @@ import os
 
 from git_agent_runner.context import Context, timestamp
 from git_agent_runner.conversation import place, states
+from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.core import checkpoints
 from git_agent_runner.core.errors import UserError
-from git_agent_runner.core.model import Attempt
+from git_agent_runner.core.model import Attempt, Record
 from git_agent_runner.engines import asking, load
-from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery
+from git_agent_runner.engines.spec import Engine, Located, Piece, Stored, StoreQuery
 from git_agent_runner.store import session_copies
 from git_agent_runner.store.files import beneath
 from git_agent_runner.store.session_copies import Copy, File
@@ -59,6 +60,50 @@ def _keep(ctx: Context, engine: Engine, query: StoreQuery, located: Located, att
         session_copies.write_in(fd, new)
 
 
+def held(ctx: Context, engine: Engine, record: Record) -> states.Contents:
+    """What the engine's store has of the run's session, else what our copy has of it; nothing where neither has any.
+
+    Raises UserError `copy_failed` where it cannot be read.
+    """
+    session = record.session.value or ""
+    query = StoreQuery(ctx.environ, record.cwd, engine.parse_version(record.engine_version) or (), session)
+    try:
+        found = place.stored(engine, query) or place.copied(ctx, record.run_id, session)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{engine.name}'s session {session} cannot be read: {error}", code="copy_failed") from error
+    return {os.path.basename(piece.name): piece.data for piece in found.pieces} if found else {}
+
+
+def take_in(ctx: Context, engine: Engine, record: Record, version: str, bundle: Bundle) -> None:
+    """Let the run's copy be this state of its session, which another machine has come to. Raises UserError
+    `copy_failed`.
+
+    What was copied here before, and is not part of it, is set apart.
+    """
+    session = bundle.session
+    folder = session_copies.place(ctx.layout, record.run_id, session)
+    new = {os.path.basename(piece.name): piece.data for piece in bundle.pieces}
+    try:
+        with beneath.folder(ctx.layout.run(record.run_id), session_copies.steps(session), make=True) as fd:
+            old = session_copies.read_in(fd, session)
+            if old and states.relation(engine, states.contents(folder, old), new) in ("ahead", "parted"):
+                session_copies.set_apart(fd, old)
+            files = tuple(_put(fd, piece) for piece in bundle.pieces)
+            exported = engine.import_ is not None
+            saved = Copy(engine.name, version, session, record.cwd, record.cwd, timestamp(), files, exported)
+            session_copies.write_in(fd, saved)
+    except (OSError, ValueError) as error:
+        raise UserError(f"the conversation cannot be stored: {error}", code="copy_failed") from error
+
+
+def _put(fd: int, piece: Piece) -> File:
+    from hashlib import sha256
+
+    name = sha256(piece.data).hexdigest()
+    beneath.put(piece.data, fd, name)
+    return File(piece.name, len(piece.data), 0, name)
+
+
 def taken(fd: int, engine: Engine, query: StoreQuery, located: Located, old: Copy | None, version: str) -> Copy | None:
     """Copy what the engine's store has of the session into the folder; no manifest names it yet."""
     document = engine.export(query) if engine.export else None
@@ -91,13 +136,9 @@ def _behind(engine: Engine, folder: str, new: Copy, old: Copy) -> states.Behind 
 
 
 def _add_document(fd: int, engine: Engine, document: bytes) -> tuple[File, ...]:
-    from hashlib import sha256
-
     if _too_large(fd, engine, len(document)):
         return ()
-    name = sha256(document).hexdigest()
-    beneath.put(document, fd, name)
-    return (File(place.DOCUMENT, len(document), 0, name),)
+    return (_put(fd, Piece(place.DOCUMENT, document)),)
 
 
 def _add_files(fd: int, engine: Engine, stored: Stored, old: Copy | None) -> tuple[File, ...]:

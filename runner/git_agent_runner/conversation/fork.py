@@ -16,7 +16,7 @@ from git_agent_runner.conversation.handing import Handed
 from git_agent_runner.conversation.messages import Message
 from git_agent_runner.conversation.place import Bundle
 from git_agent_runner.conversation.seat import seat
-from git_agent_runner.conversation.session import Sought, refuse_entering, refuse_held, session_value
+from git_agent_runner.conversation.session import Sought, refuse_entering, value_and_use
 from git_agent_runner.core.clock import moment
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Attempt, Record
@@ -66,7 +66,7 @@ def prepare(ctx: Context, old: Record, name: str | None, until: float | None, gi
     """
     engine, theirs = load(name or old.agent_name, ctx.environ), load(old.agent_name, ctx.environ)
     form = formats.form(theirs)
-    value, busy = _session(ctx, old, theirs)
+    value, busy = value_and_use(ctx, old, theirs)
     messages = whole.earlier(ctx, old, value, until)
     same = engine.name == theirs.name and messages is None
     program = _able(ctx, engine) if same else hand_over.able(ctx, engine)
@@ -93,19 +93,6 @@ def _able(ctx: Context, engine: Engine) -> Probe:
     program = find_program(ctx, engine)
     check_version(engine, program.version)
     return program
-
-
-def _session(ctx: Context, old: Record, engine: Engine) -> tuple[str, bool]:
-    """(the session's id, is another process using it). Raises UserError as `sessions.session_value` does otherwise."""
-    value = old.session.value or ""
-    busy = attempts.standing(ctx.layout, old.handle, old.run_id) == "running"
-    if not value or not engine.id_pattern.fullmatch(value):
-        session_value(ctx, old, engine, None)  # says why
-    try:
-        refuse_held(ctx, old, engine, value)
-    except UserError:
-        busy = True
-    return value, busy
 
 
 def _record(ctx: Context, old: Record, engine: Engine, program: Probe, given: tuple[str, ...]) -> Record:

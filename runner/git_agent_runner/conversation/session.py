@@ -12,7 +12,7 @@ from git_agent_runner.core.model import Attempt, Record, Store
 from git_agent_runner.core.text import command_line, shown
 from git_agent_runner.engines import asking, wording
 from git_agent_runner.engines.spec import Engine, Located, StoreQuery
-from git_agent_runner.store import session_copies, session_locks
+from git_agent_runner.store import continued, session_copies, session_locks
 from git_agent_runner.store.records import attempts
 
 if TYPE_CHECKING:
@@ -44,6 +44,19 @@ def session_value(ctx: Context, record: Record, engine: Engine, override: str | 
         )
     refuse_held(ctx, record, engine, value)
     return value
+
+
+def value_and_use(ctx: Context, record: Record, engine: Engine) -> tuple[str, bool]:
+    """(its id, is somebody at work on it). Raises UserError as `session_value` does, but for that."""
+    value = record.session.value or ""
+    busy = attempts.standing(ctx.layout, record.handle, record.run_id) == "running"
+    if not value or not engine.id_pattern.fullmatch(value):
+        session_value(ctx, record, engine, None)  # says why
+    try:
+        refuse_held(ctx, record, engine, value)
+    except UserError:
+        busy = True
+    return value, busy
 
 
 def refuse_held(ctx: Context, record: Record, engine: Engine, value: str) -> None:
@@ -82,6 +95,8 @@ def locate(ctx: Context, engine: Engine, sought: Sought) -> Found:
     Raises UserError `session_missing`, `session_archived`, `session_parted`, `session_behind`, `store_elsewhere`;
     "unknown" continues and is verified afterwards.
     """
+    if not sought.named and (newer := continued.read(ctx.layout, sought.record.handle)):
+        raise continued.refused(sought.record, newer, f"to fetch it: {wording.resume(sought.record)}")
     located = asking.locate(engine, sought.query, sought.args)
     if located.state == "absent":
         return _lost(ctx, engine, sought, located)

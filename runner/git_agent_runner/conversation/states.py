@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from git_agent_runner.context import timestamp
 from git_agent_runner.conversation import place
@@ -15,6 +15,7 @@ from git_agent_runner.engines.spec import Engine, Located, Stored, StoreQuery, T
 from git_agent_runner.store.files import beneath
 from git_agent_runner.store.session_copies import Copy, File
 
+Relation = Literal["same", "ahead", "behind", "parted"]
 Contents = Mapping[str, bytes]  # the last step of a file's name -> what it holds
 
 
@@ -66,7 +67,7 @@ def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy, path: s
     """`path` is where the state is, whose time counts where the messages have none."""
     if _goes_on(there, ours):
         return None
-    theirs, own = _turns(engine, there), _turns(engine, ours)
+    theirs, own = turns(engine, there), turns(engine, ours)
     keys, known = Counter(turn.key for turn in theirs), Counter(turn.key for turn in own)
     earlier = _goes_on(ours, there)
     if not (known - keys or earlier):
@@ -79,6 +80,21 @@ def compare(engine: Engine, there: Contents, ours: Contents, copy: Copy, path: s
     )
 
 
+def relation(engine: Engine, mine: Contents, theirs: Contents) -> Relation:
+    """What the first state is to the second, by the messages that they hold."""
+    keys, known = Counter(turn.key for turn in turns(engine, mine)), Counter(turn.key for turn in turns(engine, theirs))
+    if keys == known:
+        return "same"
+    if not known - keys or _goes_on(mine, theirs):
+        return "ahead"
+    return "behind" if not keys - known or _goes_on(theirs, mine) else "parted"
+
+
+def turns(engine: Engine, contents: Contents) -> list[Turn]:
+    """In the order of the files, whose names begin with when they were made."""
+    return [turn for name in sorted(contents) for turn in engine.turns(contents[name])]
+
+
 def contents(folder: str, copy: Copy) -> dict[str, bytes]:
     """Raises OSError, and ValueError where the copy is damaged."""
     return {os.path.basename(piece.name): piece.data for piece in place.pieces(folder, copy)}
@@ -86,11 +102,6 @@ def contents(folder: str, copy: Copy) -> dict[str, bytes]:
 
 def _goes_on(later: Contents, earlier: Contents) -> bool:
     return all(later.get(name, b"").startswith(data) for name, data in earlier.items())
-
-
-def _turns(engine: Engine, contents: Contents) -> list[Turn]:
-    """In the order of the files, whose names begin with when they were made."""
-    return [turn for name in sorted(contents) for turn in engine.turns(contents[name])]
 
 
 def _state(turns: list[Turn], saved: float | None) -> State:

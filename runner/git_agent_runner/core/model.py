@@ -187,4 +187,6 @@ class Settings(NamedTuple):
     fix_link: tuple[str, ...] = ()  # ignored files that an agent's work tree gets as links
     terminal: str | None = None  # where --terminal opens windows, one of settings.TERMINALS
     review_trust: bool = False  # do verdicts in notes count, whoever wrote them?
+    share: Literal["links", "sessions"] = "links"  # what push shares
+    trust_from: tuple[str, ...] = ()  # whose signed conversations are taken
     hooks_max_cost: float | None = None  # US dollars a day, for reviews that hooks begin

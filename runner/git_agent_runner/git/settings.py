@@ -199,6 +199,16 @@ def _fix_link(settings: Settings, entry: ConfigEntry, _repo: Repository, _enviro
     return settings._replace(fix_link=(*settings.fix_link, *_words(entry, "agent.fix.link")))
 
 
+def _share(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    shared = _checked(entry, "agent.share", ("links", "sessions").__contains__, "links or sessions")
+    return settings._replace(share="sessions" if shared == "sessions" else "links")
+
+
+def _trust_from(settings: Settings, entry: ConfigEntry, _repo: Repository, _environ: Mapping[str, str]) -> Settings:
+    signer = _checked(entry, "agent.trustFrom", str.strip, "who signs, as git names them, or a key's fingerprint")
+    return settings._replace(trust_from=(*settings.trust_from, signer))
+
+
 _READERS: dict[str, Callable[[Settings, ConfigEntry, Repository, Mapping[str, str]], Settings]] = {
     "engine": _engine,
     "fallback": _fallback,
@@ -209,6 +219,8 @@ _READERS: dict[str, Callable[[Settings, ConfigEntry, Repository, Mapping[str, st
     "hints": _hints,
     "hooks.maxcost": _hooks_max_cost,
     "reviewtrust": _review_trust,
+    "share": _share,
+    "trustfrom": _trust_from,
     "trailer": _trailer,
     "fix.link": _fix_link,
 }

@@ -34,27 +34,15 @@ class BothSides(NamedTuple):
     reviews: Shared
 
 
-def choose(ctx: Context, name: str | None) -> str:
-    """The remote asked for; else the branch's, origin, or the only one. Raises UserError `unknown_remote`."""
-    remotes = ctx.config.subsections("remote", "url")
-    usual = (ctx.config.last(f"branch.{ctx.repo.branch}.remote"), "origin", remotes[0] if len(remotes) == 1 else None)
-    chosen = next((remote for remote in ((name,) if name else usual) if remote in remotes), None)
-    if chosen is not None and not chosen.startswith("-"):
-        return chosen
-    what = f"there is no remote {name!a}" if name else "which remote?" if remotes else "this repository has no remote"
-    hint = f"remotes are: {', '.join(remotes)}" if remotes else "git remote add origin <url>"
-    raise UserError(what, code="unknown_remote", hints=(hint,))
-
-
 def fetch(ctx: Context, remote: str, reviews: Ref) -> BothSides:
     """Raises GitError where the remote cannot be reached, NoteFailed."""
-    with _alone(ctx):
+    with alone(ctx):
         return _both(ctx, _fetch(ctx, remote, RUNS), _fetch(ctx, remote, reviews), reviews)
 
 
 def push(ctx: Context, remote: str, reviews: Ref) -> BothSides:
     """Join, then push; again when another clone was faster. Raises GitError, NoteFailed."""
-    with _alone(ctx):
+    with alone(ctx):
         return _both(ctx, _push(ctx, remote, RUNS), _push(ctx, remote, reviews), reviews)
 
 
@@ -66,7 +54,7 @@ def _both(ctx: Context, runs: Shared, reviewed: Shared, reviews: Ref) -> BothSid
 
 def look(ctx: Context, remote: str) -> str:
     """Fetch the remote's notes beside ours; what it names, empty where it has none. Raises UserError `notes_odd`."""
-    with _alone(ctx):
+    with alone(ctx):
         return _look(ctx, remote, RUNS)
 
 
@@ -75,7 +63,7 @@ def _fetch(ctx: Context, remote: str, ref: Ref) -> Shared:
     return Shared(joining.join(ctx.repo, theirs, remote, ref).got if theirs else 0)
 
 
-def _alone(ctx: Context) -> AbstractContextManager[None]:
+def alone(ctx: Context) -> AbstractContextManager[None]:
     """Git lets one of two at once fail that fetch into the same ref. Raises UserError `locked`."""
     return locks.locked(
         ctx.layout.lock("sharing"), wait=PATIENCE, on_wait=lambda: say("waiting: another git-agent is sharing notes")
