@@ -182,7 +182,8 @@ def test_remotes_with_odd_names(two: tuple[Cli, Cli], name: str) -> None:
     shared(one, "push")
     other.repo.git("config", f"remote.{name}.url", other.repo.git("config", "remote.origin.url"))
     done = other.ok("fetch", name, "--json").json
-    assert done == {"schema": 1, "remote": name, "fetched": 1, "pushed": 0, "fetchedReviews": 0, "pushedReviews": 0}
+    counts = {"fetched": 1, "pushed": 0, "fetchedReviews": 0, "pushedReviews": 0}
+    assert done == {"schema": 1, "remote": name, **counts, "conversations": []}
 
 
 def test_without_a_remote(cli: Cli) -> None:
