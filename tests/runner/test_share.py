@@ -100,6 +100,11 @@ def test_what_each_side_lacks(pair: tuple[Machine, Machine], bare: GitRepo) -> N
 
 def test_which_branches(pair: tuple[Machine, Machine], bare: GitRepo) -> None:
     one, _ = pair
+    none = one.ok("push", "--sessions")
+    assert (none.out, "no conversation is pushed: no run found" in none.err) == (
+        "fetched 0 runs from origin, pushed 0 runs\n",
+        True,
+    )
     first = one.begin()
     one.repo.git("switch", "-q", "-c", "other")
     second = one.begin("codex")

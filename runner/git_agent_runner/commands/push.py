@@ -83,7 +83,7 @@ def _settle(ctx: Context) -> None:
 
 def _going(ctx: Context, remote: str, branches: tuple[str, ...], *, everything: bool) -> list[Going]:
     records = conversations.chosen(ctx, branches, time.time(), everything=everything)
-    return conversations.prepare(ctx, remote, records, _secrets, lenient=everything)
+    return conversations.prepare(ctx, remote, records, _secrets, lenient=not branches)
 
 
 def _secrets(data: bytes) -> dict[str, int]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from git_agent_runner.console.lines import warn
+from git_agent_runner.console.lines import say, warn
 from git_agent_runner.context import Context
 from git_agent_runner.conversation import outgoing
 from git_agent_runner.conversation.outgoing import Outgoing
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Record
 from git_agent_runner.core.text import shown
-from git_agent_runner.find.lookup import Where, found_record
+from git_agent_runner.find.lookup import Where, find, found_record
 from git_agent_runner.maintain.exchange import came_of
 from git_agent_runner.maintain.sharing import alone
 from git_agent_runner.store import notes
@@ -49,7 +49,7 @@ class Going(NamedTuple):
 
 
 def chosen(ctx: Context, branches: tuple[str, ...], now: float, *, everything: bool) -> list[Record]:
-    """The runs of these branches, of this one, or all. Raises UserError `no_run`, ….
+    """The runs of these branches, of this one if it has one, or all. Raises UserError `no_run`, ….
 
     A run that is not a branch's own work, such as a review, is none of them.
     """
@@ -57,7 +57,15 @@ def chosen(ctx: Context, branches: tuple[str, ...], now: float, *, everything: b
         rows = listing.listing(ctx.layout, now).rows
         found = [ctx.runs.read(row.handle) for row in rows if row.session_value]
         return [record for record in found if record.role == "work"]
-    return [found_record(ctx, Where(branch=name), ties=False) for name in branches or (None,)]
+    if branches:
+        return [found_record(ctx, Where(branch=name), ties=False) for name in branches]
+    run = find(ctx, Where(), ties=False)
+    if isinstance(run, Record):
+        return [run]
+    if run.code not in ("no_run", "record_elsewhere"):
+        raise run
+    say(f"no conversation is pushed: {run.message}")
+    return []
 
 
 def prepare(ctx: Context, remote: str, records: Iterable[Record], look: Look, *, lenient: bool) -> list[Going]:

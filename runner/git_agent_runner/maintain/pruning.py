@@ -130,8 +130,9 @@ def remove(ctx: Context, run: PruneItem, *, with_notes: bool) -> None:
             with suppress(FileNotFoundError):
                 os.rename(path, trash)
             throw_away(trash)
-            with suppress(FileNotFoundError):
-                os.unlink(f"{ctx.layout.root}/patches/{handle}.patch")
+            for left in (f"patches/{handle}.patch", f"continued/{handle}"):
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{ctx.layout.root}/{left}")
         except OSError as error:
             raise UserError(f"cannot remove '{path}': {error.strerror}", code="write_failed") from error
         if with_notes:
