@@ -264,6 +264,11 @@ LONGER = (
     (Op("new", A), Op("start", A), Op("copy", A, B), Op("start", B), Op("copy", B, A)),
     (Op("new", A), Op("start", A), *(Op("copy", A, B), Op("start", B), Op("copy", B, A)), Op("delete", B)),
     (Op("new", B), *(Op("start", B), Op("copy", B, A)) * 2, Op("delete", B)),
+    # A copy with a run of its own, moved onto its original, which by then has another name and a newer run.
+    (
+        *(Op("new", "c"), Op("copy", "c", A), Op("start", A), Op("start", "c")),
+        *(Op("rename", "c", B), Op("rename", A, B)),
+    ),
 )
 
 
