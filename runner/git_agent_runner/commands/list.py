@@ -73,7 +73,7 @@ def command(
     by_handle = {row.handle: row for row in found.rows}
     rows = Identities(ctx.repo, ctx.config, now, by_handle.get).current(found.rows)
     if some or newest is None or len(rows) < newest:
-        noted = _noted(ctx, [row.handle for row in rows])
+        noted = _noted(ctx, {row.handle for row in rows})
         rows = sorted([*rows, *noted], key=lambda row: moment(row.updated_at) or 0.0, reverse=True) if noted else rows
     rows = [row for row in rows if wanted.fits(ctx, row)] if some else rows
     rows = rows[:newest]
@@ -105,7 +105,7 @@ def _since(text: str | None, now: float) -> float:
     return then
 
 
-def _noted(ctx: Context, known: list[str]) -> list[Row]:
+def _noted(ctx: Context, known: set[str]) -> list[Row]:
     """The runs that only notes know, by the newest line of each: those of other clones, and those forgotten here."""
     from git_agent_runner.store import notes  # not in a repository with runs of its own enough
 

@@ -236,7 +236,6 @@ class Identities:
         before = held and _had(run, life, life.source, held=True) and not self._left_over(name, run, life)
         return Claim.HEIR if before else Claim.NONE
 
-<<<<<<< HEAD
     def _made_since(self, life: Life, run: KnownRun) -> bool:
         """Was the branch made after the run, by a program that leaves a deleted branch's pointer?"""
         name, since = life.spans[-1][:2]
@@ -247,14 +246,9 @@ class Identities:
             self._begun[name] = refs.begins_at(self._repo, name, since)
         return self._begun[name]
 
-    def _left_over(self, name: str, run: KnownRun) -> bool:
-        """Is it the pointer of a branch that a copy was moved onto? The copy brought one only, its source's newest, and
-        what was there before has the name that it was moved onto.
-=======
     def _left_over(self, name: str, run: KnownRun, life: Life) -> bool:
         """Is it the pointer of a branch that a copy was moved onto? The copy brought one only: its source's newest, or
         that of its own run. What was there before may have the name that it was moved onto.
->>>>>>> 69219b6a (Give a copy that has a run of its own no run of the branch that it is moved onto)
         """
         held = {handle for handle in self.pointers[name] if handle != run.handle}
         others = [other for handle in held if (other := self._record(handle)) and other.branch != name]
