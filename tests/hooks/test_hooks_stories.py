@@ -77,8 +77,7 @@ def engines(cli: Cli) -> list[Any]:
 
 @of_each("reviews")
 def test_a_team_that_reviews_before_a_push(cli: Cli, tmp_path: Path, set_up: Story, manager: str) -> None:
-    (cli.repo.path / "docs").mkdir()
-    (cli.repo.path / "docs/rules.md").write_text("no passwords\n")
+    (cli.repo.path / "review-rules.md").write_text("no passwords\n")
     set_up("A team that reviews before a push", manager)
     upstream = cli.repo.clone(tmp_path / "upstream", "--bare")
     cli.repo.git("remote", "add", "origin", str(upstream.path))
