@@ -57,6 +57,7 @@ ELSEWHERE = {
     "fixtures": "git_agent_fixtures.command",
     "drift": "git_agent_fixtures.command_drift",
 }
+_ENGINES = ("--model",)  # every engine takes it: not one of ours mistyped
 BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE ended
 # What a write to standard output may fail with; all other files are written with errors of our own.
 _OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -153,7 +154,7 @@ def usage(error: click.UsageError) -> UsageError:
     name = error.option_name
     option = {"resume": "--message", "start": "--prompt"}.get((error.ctx and error.ctx.info_name) or "")
     hints = (
-        *_near(name, error.possibilities or ()),
+        *(() if name in _ENGINES else _near(name, error.possibilities or ())),
         *([f"for a message that starts with a dash: {option}='{name} …'; engine flags go after --"] if option else []),
         help_hint,
     )
