@@ -67,7 +67,7 @@ def test_there_and_back(pair: tuple[Machine, Machine], engine: str) -> None:
     older = one.run("resume", "three at a", "--json").json["error"]
     assert (older["code"], said(one, handle)) == ("conversation_untrusted", ["begin"])
     done = one.ok("resume", "--trust", "three at a")
-    assert "as it was earlier (1 turn" in done.err
+    assert "in an earlier state (1 turn" in done.err
     assert said(one, handle) == ["begin", "two at b", "three at a"]
     one.ok("resume", "four at a")
     one.share()
@@ -144,7 +144,7 @@ def test_a_conversation_that_was_not_pushed(pair: tuple[Machine, Machine]) -> No
     handle = one.begin()
     one.ok("push")
     other.ok("fetch")
-    assert other.run("resume", "two").lines[0].startswith(f"fatal: run {handle} is known here only by its note")
+    assert other.run("resume", "two").lines[0].startswith(f"fatal: run {handle} is known only from its note")
 
 
 def test_another_conversation_under_that_id_stands_here(pair: tuple[Machine, Machine]) -> None:
