@@ -207,7 +207,7 @@ def test_directory_the_person_chose(repo: GitRepo, tmp_path: Path, wanted: bool)
     if wanted:
         assert place(made, repo.facts(), only_there, cwd_override=str(chosen)) == RunPlace(str(chosen), None)
     else:
-        with pytest.raises(UserError, match="is gone"):
+        with pytest.raises(UserError, match="is missing"):
             place(made, repo.facts(), only_there, cwd_override=str(chosen))
 
 

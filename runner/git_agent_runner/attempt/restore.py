@@ -55,7 +55,7 @@ def resume_plan(ctx: Context, request: Request, record: Record, *, strict: bool)
             f"session {restore.copy.session} is missing from {name}'s store, and its backup could not be restored",
             code="session_missing",
         )
-    say(f"{restore.why(name, 'had')}: the copy of {restore.copy.saved_at} was {restore.where}")
+    say(f"{restore.why(name, 'had')}: the backup of {restore.copy.saved_at} was {restore.where}")
     return again._replace(restored=restore.copy.saved_at)
 
 

@@ -145,7 +145,7 @@ def _nowhere(record: Record, repo: Repository, known: list[Worktree], elsewhere:
             hints=(f"git worktree add {_force(record, repo)} {again}", *adopt, *choose),
         )
     branch = branch if exists else f"-c {branch} {commit}".rstrip() + _tie(record)
-    gone = "" if exists else ", which is gone"
+    gone = "" if exists else ", which was deleted"
     return UserError(
         f"run {record.handle} belongs to branch '{record.branch}'{gone}, but {_checked_out(tree, here=here)}",
         code="branch_elsewhere",
