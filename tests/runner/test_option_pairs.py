@@ -20,7 +20,7 @@ from support import docs
 from support.cli import Cli, ask
 
 VALUES = {"--timeout": "5", "--jobs": "2", "--cwd": ".", "--branches-from": "names", "--fallback": "fresh"}
-TEXTS = {"--prompt", "--prompt-file", "--message", "--message-file"}
+TEXTS = {"-m", "--prompt", "--prompt-file", "--message", "--message-file"}
 ROWS = docs.rows(docs.section((docs.ROOT / "docs/reference.md").read_text(), "Commands"))
 
 
