@@ -46,6 +46,11 @@ def told(message: str, *hints: str) -> list[str]:
             id="mistyped option of start, blanks in its value",
         ),
         pytest.param(
+            ["resume", "-q", "x"],
+            told("unknown option '-q'", DASH.format("--message", "-q"), HELP.format("resume")),
+            id="a letter of git's that is no option here",
+        ),
+        pytest.param(
             ["list", "--al"],
             told("unknown option '--al'", "did you mean --all?", HELP.format("list")),
             id="no message there",

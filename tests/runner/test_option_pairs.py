@@ -19,8 +19,15 @@ from git_agent_runner.unattended import resume_all
 from support import docs
 from support.cli import Cli, ask
 
-VALUES = {"--timeout": "5", "--jobs": "2", "--cwd": ".", "--branches-from": "names", "--fallback": "fresh"}
-TEXTS = {"-m", "--prompt", "--prompt-file", "--message", "--message-file"}
+VALUES = {
+    "--timeout": "5",
+    "--jobs": "2",
+    "--cwd": ".",
+    "--branches-from": "names",
+    "--fallback": "fresh",
+    "--mode": "read",
+}
+TEXTS = {"-m", "--prompt-file", "--message-file"}
 ROWS = docs.rows(docs.section((docs.ROOT / "docs/reference.md").read_text(), "Commands"))
 
 
