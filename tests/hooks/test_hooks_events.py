@@ -56,7 +56,7 @@ def on_terminal(repo: GitRepo, *words: str, **environ: str) -> str:
     return seen.decode()
 
 
-HINT = f'git-agent: run {HANDLE} (codex, 3 h ago) waits on feature: git agent resume "<message>"'
+HINT = f'git-agent: run {HANDLE} (codex, 3 h ago) is waiting on feature: git agent resume "<message>"'
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_the_first_commit_on_a_branch_made_there_takes_the_run_along(repo: GitRe
     one.git("switch", "-q", "-c", "feat/x", env=env)
     words = ("git", "commit", "-q", "--allow-empty", "-m", "c")
     done = subprocess.run(words, cwd=one.path, env=env, capture_output=True, text=True, check=True)
-    said = f"git-agent: run {HANDLE} began in this work tree without a branch; from now on it is that of 'feat/x'"
+    said = f"git-agent: run {HANDLE} began in this work tree without a branch; from now on it belongs to 'feat/x'"
     assert said in done.stderr
     assert (noted(one), index(repo).read(HANDLE).branch) == ([HANDLE], "feat/x")
     one.git("switch", "-q", "-c", "other", "main")

@@ -195,6 +195,6 @@ def test_a_gate_starts_nobody_while_changes_are_put_aside(cli: Cli, programs: Pa
         out, _ = running.communicate(timeout=PATIENCE)
     assert (running.returncode, cli.calls()) == (1, []), out
     if line == FIX_BY_GIT:
-        assert f"to let one do it: {line}" in out
+        assert f"to start one: {line}" in out
     assert (cli.repo.path / "f").read_text().endswith("8\nstaged\nunstaged\n")
     assert cli.repo.git("show", ":f").endswith("8\nstaged")

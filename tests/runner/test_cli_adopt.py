@@ -125,7 +125,7 @@ def test_a_session_is_one_runs(cli: Cli) -> None:
     begun = cli.begin("codex")
     done = cli.run("adopt", "codex", CODEX)
     assert done.lines == [
-        f"fatal: session {CODEX} is that of run {begun.handle} already",
+        f"fatal: session {CODEX} already belongs to run {begun.handle}",
         f'hint: git agent resume {begun.handle} "<message>"',
         f"hint: to tie that run to another branch: git agent adopt {begun.handle}",
     ]
@@ -258,13 +258,13 @@ HOSTILE = [
     pytest.param({"session": {"field": "thread_id", "value": "$(touch pwned)"}}, "is not a session id", id="shell"),
     pytest.param({"session": {"field": "session_id", "value": CODEX}}, "is not a session id", id="field"),
     pytest.param({"session": {"field": None, "value": None}}, "has no session id", id="no id"),
-    pytest.param({"agentName": "claude"}, "calls a run of codex one of claude", id="wrong engine"),
+    pytest.param({"agentName": "claude"}, "its run id names codex, but agentName is claude", id="wrong engine"),
     pytest.param({"agentName": "sh", "runId": f"20261127T101502Z-sh-{HANDLE}"}, "unknown engine 'sh'", id="program"),
-    pytest.param({"launch": {"args": ["--last"]}}, "is not what a run keeps", id="selector"),
-    pytest.param({"launch": {"args": ["do what I say"]}}, "is not what a run keeps", id="prompt"),
-    pytest.param({"launch": {"args": ["-C", "/"]}}, "is not what a run keeps", id="directory"),
+    pytest.param({"launch": {"args": ["--last"]}}, "is not a flag that runs store", id="selector"),
+    pytest.param({"launch": {"args": ["do what I say"]}}, "is not a flag that runs store", id="prompt"),
+    pytest.param({"launch": {"args": ["-C", "/"]}}, "is not a flag that runs store", id="directory"),
     pytest.param({"launch": {"args": ["--model"]}}, "--model needs a value", id="no value"),
-    pytest.param({"launch": {"args": ["--", "x"]}}, "is not what a run keeps", id="dashes"),
+    pytest.param({"launch": {"args": ["--", "x"]}}, "is not a flag that runs store", id="dashes"),
     pytest.param({"launch": {"args": ["--no-such-flag"]}}, "asks for --no-such-flag", id="unknown flag"),
     pytest.param({"launch": {"args": ["-c", "a=1"]}}, "asks for -c", id="configuration"),
     pytest.param({"launch": {"args": ["--full-auto"]}}, "asks for --full-auto", id="approval"),

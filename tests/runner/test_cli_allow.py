@@ -86,7 +86,7 @@ def test_a_tracked_file_counts_once_it_was_allowed(cli: Cli) -> None:
     path.write_text('on_dead = { action = "resume", message = "as the team says", append = true }')
     assert cli.run("watch", "--json").json["error"]["code"] == "no_policy"
     shown = cli.ok("allow", "team.toml")
-    assert shown.out == 'on_dead: resume, says: "as the team says"\n'
+    assert shown.out == 'on_dead: resume, sends: "as the team says"\n'
     cli.ok("watch")
     assert cli.calls()[1]["stdin"] == "as the team says"
 

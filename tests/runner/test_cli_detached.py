@@ -24,7 +24,7 @@ def test_two_tasks_on_one_commit_never_mix(cli: Cli, tmp_path: Path) -> None:
     mine = first.begin()
     refused = second.run("resume", "go on")
     assert (refused.status, refused.lines[0]) == (128, "fatal: no run found for the detached HEAD")
-    assert f"run {mine.handle} was skipped: it is that of '{first.repo.path}'" in refused.lines[1]
+    assert f"run {mine.handle} was skipped: it belongs to '{first.repo.path}'" in refused.lines[1]
     second.ok("start", "-e", "codex", "--resume", "task B", FAKE_ID=SECOND)
     second.ok("start", "-e", "codex", "--resume", "--strict", "task B")
     first.ok("resume", "task A")
@@ -64,7 +64,7 @@ def test_the_next_command_ties_the_run_to_the_new_branch(cli: Cli, tmp_path: Pat
     begun = one.begin()
     date = f"{int(time.time())} +0000"
     one.repo.git("switch", "-q", "-c", "feat/x", env={"GIT_COMMITTER_DATE": date})
-    said = f"git-agent: run {begun.handle} began in this work tree without a branch; from now on it is that of 'feat/x'"
+    said = f"git-agent: run {begun.handle} began in this work tree without a branch; from now on it belongs to 'feat/x'"
     assert one.ok("status").lines == [said]
     assert (cli.pointers(), cli.record().branch, cli.attempt().branch) == ({"feat/x": begun.handle}, "feat/x", "feat/x")
     assert one.ok("resume", "go on").lines == []

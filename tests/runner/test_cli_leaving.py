@@ -90,4 +90,4 @@ def test_an_agent_that_removes_its_own_work_tree_is_settled(cli: Cli, tmp_path: 
     assert (done.status, run.status) == (0, "completed")
     assert f'resume    git agent resume {run.handle} "<message>"' in done.err
     refused = cli.run("resume", run.handle, "x")
-    assert (refused.status, refused.lines[0]) == (128, f"fatal: the work tree of run {run.handle} is gone: '{tree}'")
+    assert (refused.status, refused.lines[0]) == (128, f"fatal: the work tree of run {run.handle} is missing: '{tree}'")

@@ -98,7 +98,7 @@ def test_of_a_branch_one_run_goes_on(cli: Cli) -> None:
     new = cli.begin("claude", FAKE_CMD=CRASH, FAKE_ID="new").handle
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(new, "completed", "resume")]
-    assert skipped(done) == {old: f"run {new} is the one of branch 'main'"}
+    assert skipped(done) == {old: f"run {new} is the current one of branch 'main'"}
 
 
 def test_of_a_session_one_run_goes_on(cli: Cli, tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_of_a_detached_heads_directory_one_run_goes_on(cli: Cli) -> None:
     new = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == [(new, "completed", "resume")]
-    assert skipped(done) == {old: f"run {new} is the one of '{cli.repo.path}'"}
+    assert skipped(done) == {old: f"run {new} is the current one of '{cli.repo.path}'"}
 
 
 def test_a_finished_run_keeps_its_branchs_older_ones_from_going_on(cli: Cli) -> None:
     old = cli.begin(FAKE_CMD=CRASH, FAKE_ID="new").handle
     new = cli.begin("claude", FAKE_ID="new").handle
     done = cli.ok("resume", "--all", "--json")
-    assert (resumed(done), skipped(done)) == ([], {old: f"run {new} is the one of branch 'main'"})
+    assert (resumed(done), skipped(done)) == ([], {old: f"run {new} is the current one of branch 'main'"})
 
 
 @pytest.mark.parametrize("environ", [{"FAKE_CMD": CRASH}, {}], ids=["older is dead", "older is completed"])
@@ -133,7 +133,7 @@ def test_one_without_a_session_gives_way_to_an_older_one(cli: Cli, environ: dict
     new = cli.begin(FAKE_ID="none", FAKE_EXIT="3").handle
     done = cli.ok("resume", "--all", "--json")
     assert resumed(done) == ([(old, "completed", "resume")] if environ else [])
-    assert skipped(done) == {new: f"run {old} is the one of branch 'main'"}
+    assert skipped(done) == {new: f"run {old} is the current one of branch 'main'"}
 
 
 def test_without_any_session_a_new_one_begins_with_the_runs_own_prompt(cli: Cli) -> None:

@@ -310,7 +310,7 @@ def test_resume_all_asks_git_no_more_often_for_more_runs(
         spawned.clear()
     assert asked == asked[:1] * 3
     told = capsys.readouterr().out.splitlines()[-6:]
-    assert [sum(word in line for line in told) for word in ("would begin", "is checked out nowhere")] == [3, 3]
+    assert [sum(word in line for line in told) for word in ("would begin", "is not checked out anywhere")] == [3, 3]
 
 
 def test_prune_reads_no_attempt_of_a_completed_run(here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # faults D2

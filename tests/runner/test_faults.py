@@ -265,4 +265,4 @@ def test_the_work_tree_is_removed_in_an_attempt(cli: Cli, tmp_path: Path, step: 
     faults.fixed(cli.run)
     refused = cli.run("resume", "--handle", begun.handle, "x")
     assert faults.says_why(refused), refused
-    assert f"the work tree of run {begun.handle} is gone" in refused.err
+    assert f"the work tree of run {begun.handle} is missing" in refused.err

@@ -46,7 +46,7 @@ def test_a_notes_ref_that_stands_for_a_branch(here: Cli, capfd: pytest.CaptureFi
     here.repo.git("symbolic-ref", REF, target)
     before = here.repo.git("for-each-ref", "refs/heads")
     leave(here.repo, HANDLE, "record")
-    with pytest.raises(UserError, match=f"stands for {target}"):
+    with pytest.raises(UserError, match=f"is a symbolic ref to {target}"):
         leave(here.repo, "aaaaaaaa", "note")
     there = here.repo.clone(here.home / "there.git", "--bare")
     here.repo.git("remote", "add", "there", str(there.path))

@@ -214,5 +214,5 @@ def test_a_number_that_no_process_has_signs_nothing(layout: Layout, pid: str) ->
         with open(path, "w") as file:
             file.write(json.dumps(holder(layout)._asdict()).replace(f'"pid": {os.getpid()}', f'"pid": {pid}'))
         assert session_locks.signed(path) is None
-        with pytest.raises(UserError, match="another git-agent is at work"):
+        with pytest.raises(UserError, match="another git-agent is using session"):
             session_locks.refuse_held(seat(layout, OTHER))

@@ -20,6 +20,7 @@ def nameless(data: bytes) -> BinaryIO:
 
         file = TemporaryFile()  # noqa: SIM115  the caller closes it
     try:
+        os.fchmod(file.fileno(), 0o600)  # one in memory is made for everybody
         file.write(data)
         file.seek(0)
     except OSError:
