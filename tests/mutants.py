@@ -80,7 +80,7 @@ ROOMS = {
             tuple(f"{_T}{name}.py" for name in ("notes", "noteline", "pointer", "store_atomic", "store_cache")),
             tuple(f"{_T}{name}.py" for name in ("store_holding", "store_locks", "hostile_state", "hostile_files")),
             tuple(
-                f"{_T}{name}.py" for name in ("cli_notes", "hostile_notes", "cli_moved", "cli_lost", "second_writers")
+                f"{_T}{name}.py" for name in ("cli_push", "hostile_notes", "cli_moved", "cli_lost", "second_writers")
             ),
         ),
     ),
