@@ -127,7 +127,7 @@ def test_another_account_s_store_is_not_entered(
         capfd.readouterr()
         assert ask(*words) == 128
         told = capfd.readouterr().err
-        assert f"is in '{store.root}' ({variable}); {engine} now looks in '{personal.resolve()}" in told
+        assert f"is in '{store.root}' ({variable}), but {engine} now looks in '{personal.resolve()}" in told
         assert f"{variable}={work} git agent resume" in told
     assert [path for path in personal.rglob("*") if path.is_file()] == []
     monkeypatch.delenv(variable)
@@ -233,7 +233,7 @@ def test_a_document_that_names_another_session_is_not_imported(here: Cli, harm: 
     manifest["files"] = [{**manifest["files"][0], "sha256": name, "size": len(data)}]
     (place / session_copies.MANIFEST).write_text(json.dumps(manifest))
     done = here.run("resume", "go on")
-    assert (done.status, "cannot be restored: it is" in done.lines[0]) == (128, True)
+    assert (done.status, "cannot be restored: it " in done.lines[0]) == (128, True)
     with closing(sqlite3.connect(there(here.home, "opencode"))) as opened:
         assert opened.execute("SELECT count(*) FROM session").fetchone() == (0,)
     assert here.record().session == begun.session
