@@ -174,7 +174,9 @@ class Walk:
         if len(new) != 2:
             self.fail(f"two starts made {new}: {said}")
         self.twins.update(dict.fromkeys(new, new))
-        for handle in sorted(new, key=lambda handle: self.cli.attempt(handle=handle).started_at):
+        # Of two that began in one millisecond, either may be taken for the last.
+        has = self.cli.repo.git("config", f"branch.{name}.agentHandle")
+        for handle in sorted(new, key=lambda handle: (self.cli.attempt(handle=handle).started_at, handle == has)):
             self._went_on(name, handle)
 
     def _resume(self) -> None:
