@@ -17,6 +17,7 @@ from git_agent_runner.engines import load
 from git_agent_runner.engines.spec import StoreQuery
 from support.cli import Cli
 from support.gitrepo import GitRepo
+from support.waiting import until
 
 SESSION = "8fe03d74-77e1-4cea-9127-7d706ad98311"
 
@@ -114,6 +115,7 @@ def test_a_copy_made_while_the_run_is_at_work_neither_ends_nor_joins_it(cli: Cli
     os.mkfifo(gate)
     work = cli.start("resume", "slow", FAKE_CMD=f"echo > '{ready}'; read line < '{gate}'")
     ready.read_text()
+    until(lambda: cli.attempt(2).pid, "the attempt names its engine")
     shutil.copytree(cli.repo.path, tmp_path / "copy", symlinks=True)
     copy = Cli(GitRepo(tmp_path / "copy"), cli.home)
     for words in (["resume", "x"], ["resume", "--kill", "x"]):
