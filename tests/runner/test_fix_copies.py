@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,25 @@ def test_the_next_command_takes_away_what_a_killed_one_left(
         (links / place.name).symlink_to(place)
     context.load()
     assert (left.exists(), precious.exists(), links.exists(), trees(repo)) == (False, True, False, 1)
+
+
+def test_a_link_takes_away_no_copy_of_another_repository(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository may be copied, links and all, while an agent works for the first one; and links can be planted."""
+    working, planted = tmp_path / "copies/0123456789abcdef", tmp_path / "copies/photos"
+    repo.git("worktree", "add", "-q", "--detach", str(working))
+    planted.mkdir()
+    (planted / ".git").write_bytes(b"gitdir: \0")
+    monkeypatch.chdir(repo.path)
+    links = Path(snapshots(context.load().layout))
+    links.mkdir(parents=True)
+    for place in (working, planted):
+        (links / place.name).symlink_to(place)
+    shutil.copytree(repo.path, tmp_path / "another", symlinks=True)
+    for place in (working, planted):
+        (links / place.name).unlink()
+    monkeypatch.chdir(tmp_path / "another")
+    context.load()
+    assert (working.exists(), planted.exists()) == (True, True)
+    assert not (tmp_path / "another" / links.relative_to(repo.path)).exists()

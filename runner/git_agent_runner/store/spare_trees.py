@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from git_agent_extractors import ordinary
 from git_agent_runner.core.errors import UserError
 from git_agent_runner.core.model import Repository
 from git_agent_runner.git import run
@@ -14,6 +15,7 @@ from git_agent_runner.store.files.layout import Layout
 from git_agent_runner.store.files.locks import try_lock
 
 COPIES = "copies"  # below the person's cache
+_LONGEST = 4096  # bytes of a work tree's `.git`
 # No hook runs, nothing is fetched.
 _QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
 
@@ -62,11 +64,24 @@ def sweep(repo: Repository, layout: Layout, folder: str, mine: str = "") -> None
 
 
 def _remove_linked(repo: Repository, link: str) -> None:
-    """A copy that is elsewhere; another link is nothing of ours."""
+    """Remove the copy that our link leads to. A link may have been planted, or copied with the repository that it was
+    made for: what is not a work tree of this repository stays.
+    """
     place = os.readlink(link)
-    if os.path.basename(os.path.dirname(place)) == COPIES and os.path.basename(place) == os.path.basename(link):
+    named = os.path.basename(os.path.dirname(place)) == COPIES and os.path.basename(place) == os.path.basename(link)
+    if named and _is_of(repo, place):
         remove(repo, place)
     os.unlink(link)
+
+
+def _is_of(repo: Repository, place: str) -> bool:
+    """Does the work tree's `.git` file name this repository?"""
+    try:
+        text = os.fsdecode(ordinary.head(f"{place}/.git", _LONGEST))
+        admin = os.path.join(place, text.removeprefix("gitdir: ").rstrip("\n"))
+        return os.path.realpath(f"{admin}/../..") == os.path.realpath(repo.common_dir)
+    except (OSError, ValueError):  # a NUL is in no path
+        return False
 
 
 def _git(repo: Repository, *words: str, check: bool = True) -> None:
