@@ -134,7 +134,7 @@ def test_both_went_on(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     assert said(one, forked) == ["begin", "two at a", "three at a"]
     other.ok("fetch")
     told = other.ok("resume", handle, "three at b").err
-    assert f"run {handle} went on on host " in told
+    assert f"run {handle} continued on host " in told
     assert "so the one here continues" in told
     assert said(other, handle) == ["begin", "two at b", "three at b"]
 

@@ -131,7 +131,7 @@ def arriving(ctx: Context, note: Note, below: str, wanted: AdoptRequest) -> Adop
     if whys and not wanted.trusted:
         hint = f"if you trust who wrote it: git agent resume {note.handle} --trust {wording.message(engine.name)}"
         raise UserError(
-            f"the note of run {note.handle} cannot be followed: {'; '.join(whys)}", code="note_refused", hints=(hint,)
+            f"the note of run {note.handle} cannot be used: {'; '.join(whys)}", code="note_refused", hints=(hint,)
         )
     there = os.path.join(ctx.repo.top, below)
     cwd = there if below != "." and os.path.isdir(there) and work_tree_of(ctx, there) else ctx.repo.top

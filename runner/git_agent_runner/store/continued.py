@@ -25,7 +25,7 @@ class Continued(NamedTuple):
     updated_at: str
 
     def line(self, handle: str) -> str:
-        return f"run {handle} went on on host '{shown(self.host)}', last on {self.updated_at}"
+        return f"run {handle} continued on host '{shown(self.host)}', last at {shown(self.updated_at)}"
 
 
 def mark(repo: Repository, layout: Layout, index: Index) -> None:
